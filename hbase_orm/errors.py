@@ -107,6 +107,18 @@ class SchemaDriftError(SchemaError):
     """
 
 
+class RecordError(SchemaError):
+    """The record of a table is damaged, or a newer version of this library wrote it.
+
+    Nothing of the table is read or written, because it is unknown what its rows are.
+
+    Attributes:
+        table: The table.
+        place: The place of the damage in the record; only if the record is damaged.
+        version: The version of the record's encoding; only if the record is newer.
+    """
+
+
 class RowKeyError(HBaseORMError, ValueError):
     """A key field is missing, unknown or does not fit, or the row key is empty or too long."""
 
@@ -242,6 +254,10 @@ class ScannerExpiredError(GatewayError):
 
 class RejectedError(GatewayError):
     """HBase refuses the request; sending the same request again will not help."""
+
+
+class AccessDeniedError(RejectedError):
+    """The user of the Thrift gateway lacks the permission for the request."""
 
 
 class TableNotFoundError(RejectedError):

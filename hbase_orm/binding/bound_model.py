@@ -52,6 +52,8 @@ class BoundModel:
         matches: The cache of compiled functions that check conditions of statements.
         repairs: Whether statements and repairs may delete stale index entries; False if the model
             differs from the record of its table.
+        warns_of_drift: Whether the model is used with a warning if it contradicts the record of its
+            table; False if it is refused then.
         as_catalogued: The results of `maintained_table` and `readable_model` for the last catalog
             entry that was read.
     """
@@ -69,6 +71,7 @@ class BoundModel:
     origin: str = ""
     defers: bool = False
     repairs: bool = True
+    warns_of_drift: bool = False
     shapes: Shapes = field(default_factory=Shapes, init=False, repr=False, compare=False)
     matches: Matches = field(init=False, repr=False, compare=False)
     as_catalogued: dict[str, Any] = field(

@@ -50,6 +50,8 @@ def bind(
     features: frozenset[Feature],
     dictionaries: Dictionaries,
     servers: str = "",
+    *,
+    on_drift: str = "refuse",
 ) -> BoundModel:
     """Bind a model to the tables of one engine.
 
@@ -60,6 +62,8 @@ def bind(
         dictionaries: The dictionaries of the engine.
         servers: The addresses of the gateways. They become part of the model's origin, because
             tables of the same name on other servers are other tables.
+        on_drift: What happens if the model contradicts the record of its table: "refuse" or "warn".
+            A model that writes guards or index entries is always refused.
 
     Raises:
         ConfigurationError: The model has no table, or it needs guards and there is no Thrift2
@@ -69,6 +73,7 @@ def bind(
     named = named_schema(schema, namespace)
     origin = f"{servers} {named.table}"
     keys = keys_of(model, named, dictionaries, origin)
+    warns_of_drift = on_drift == "warn" and not named.is_guarded
     return BoundModel(
         model,
         named,
@@ -82,4 +87,5 @@ def bind(
         has_mutable_values(schema),
         origin,
         bool(deferred_names(named)),
+        warns_of_drift=warns_of_drift,
     )

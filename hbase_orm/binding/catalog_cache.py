@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
-from hbase_orm.errors import ConnectionLostError, RetryableError
+from hbase_orm.errors import (
+    AccessDeniedError,
+    ConnectionLostError,
+    RejectedError,
+    RetryableError,
+)
 from hbase_orm.index.catalog.catalog import CatalogView, read_cells
 from hbase_orm.index.catalog.entry import CatalogEntry
-from hbase_orm.ops import Protocol
+from hbase_orm.ops import Protocol, RetryPolicy
+
+_WAITS: Final = RetryPolicy(attempts=9, first_pause_s=0.001, factor=2.0, longest_pause_s=0.1)
+"""How long a thread waits for another one that reads the same entry: about a third of a second."""
 
 
 class ReadEntry(NamedTuple):
@@ -18,11 +26,13 @@ class ReadEntry(NamedTuple):
         at_s: The time of the monotonic clock before the request.
         entry: The entry, or None.
         record: The bytes of the table's record; empty without one.
+        refusal: The error if HBase refused the read; else None.
     """
 
     at_s: float
     entry: CatalogEntry | None
     record: bytes = b""
+    refusal: RejectedError | None = None
 
 
 class CatalogCache:
@@ -40,6 +50,8 @@ class CatalogCache:
         self.lease_s = lease_s
         self.monotonic_s = monotonic_s
         self._entries: dict[str, ReadEntry] = {}
+        self._reading: dict[str, object] = {}
+        self._reported: set[str] = set()
 
     def fresh(self, table: str) -> ReadEntry | None:
         """Return a table's entry if it was read less than `lease_s` ago, else None."""
@@ -51,20 +63,63 @@ class CatalogCache:
 
         This method never changes the catalog. In contrast, `renew_lease` changes the entry of a
         new table, so that guarded writes are permitted.
+
+        Raises:
+            RejectedError: HBase refuses to read the catalog. A lack of permission is not checked
+                again within the lease.
         """
-        return (yield from self._read(table)).entry
+        read = yield from self._read(table)
+        if read.refusal is not None and not isinstance(read.refusal, AccessDeniedError):
+            self._entries.pop(table, None)
+            read = yield from self._read(table)
+        if read.refusal is not None:
+            raise _copied(read.refusal)
+        return read.entry
 
     def record(self, table: str) -> Protocol[bytes]:
-        """Return the bytes of a table's record, at most `lease_s` old; empty without one."""
-        return (yield from self._read(table)).record
+        """Return the bytes of a table's record, at most `lease_s` old; empty without one.
+
+        Raises:
+            RejectedError: HBase refuses to read the catalog. The catalog is not read again within
+                the lease.
+        """
+        read = yield from self._read(table)
+        if read.refusal is not None:
+            raise _copied(read.refusal)
+        return read.record
+
+    def is_new_refusal(self, table: str) -> bool:
+        """Return whether a refusal for this table is the first one since the last answer."""
+        is_new = table not in self._reported
+        self._reported.add(table)
+        return is_new
 
     def _read(self, table: str) -> Protocol[ReadEntry]:
-        read = self.fresh(table)
-        if read is None:
-            at_s = self.monotonic_s()
+        """Return what the catalog has of a table; one thread at a time reads it."""
+        own = object()
+        for tries in range(1, _WAITS.attempts + 1):
+            read = self.fresh(table)
+            if read is not None:
+                return read
+            if self._reading.setdefault(table, own) is own:
+                break
+            yield from _WAITS.pause(tries)
+        try:
+            return (yield from self._read_now(table))
+        finally:
+            self._reading.pop(table, None)
+
+    def _read_now(self, table: str) -> Protocol[ReadEntry]:
+        at_s = self.monotonic_s()
+        try:
             entry, record = yield from read_cells(table)
+        except RejectedError as error:
+            read = ReadEntry(at_s, None, refusal=_copied(error))
+        else:
             decoded = CatalogEntry.decode(entry) if entry else None
-            read = self._entries[table] = ReadEntry(at_s, decoded, record)
+            read = ReadEntry(at_s, decoded, record)
+            self._reported.discard(table)
+        self._entries[table] = read
         return read
 
     def renew_lease(self, table: str, row: bytes) -> Protocol[CatalogEntry]:
@@ -96,3 +151,8 @@ class CatalogCache:
         """Drop a table's entry from the cache, because the table was dropped or created again."""
         self.leases.forget(table)
         self._entries.pop(table, None)
+
+
+def _copied(error: RejectedError) -> RejectedError:
+    """Return a copy of an error without its traceback, which several threads may raise."""
+    return type(error)(error.text, fix=error.fix, **error.details)

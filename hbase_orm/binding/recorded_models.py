@@ -15,13 +15,13 @@ from typing import Final
 from hbase_orm.binding.bound_model import BoundModel
 from hbase_orm.binding.catalog_cache import CatalogCache
 from hbase_orm.binding.protocol import written_table
+from hbase_orm.binding.table_identity import Identity, identity
 from hbase_orm.errors import (
     ConnectionLostError,
-    FeatureMissingError,
+    RecordError,
     RejectedError,
     RetryableError,
     SchemaDriftError,
-    TableNotFoundError,
 )
 from hbase_orm.gateway.base import Feature
 from hbase_orm.ops import DescribeTable, Protocol, ask
@@ -29,7 +29,6 @@ from hbase_orm.record.declaration import Declaration, TableRecord
 from hbase_orm.record.differences import Difference, Weight, differences
 from hbase_orm.record.recorded_schema import recorded_schema
 from hbase_orm.record.snapshots import declaration_of, rows_of
-from hbase_orm.record.store import ID_ATTRIBUTE
 from hbase_orm.schema import TableSchema, record_types_of
 
 logger = logging.getLogger("hbase_orm.session")
@@ -45,11 +44,13 @@ class Checked:
         record: The bytes of the record that the model was compared with.
         model: The model as it is used; None if it contradicts the record.
         differing: What differs.
+        is_certain: Whether the table is certainly the one that the record describes.
     """
 
     record: bytes
     model: BoundModel | None
     differing: tuple[Difference, ...] = ()
+    is_certain: bool = True
 
 
 def usable_model(
@@ -58,13 +59,16 @@ def usable_model(
     """Return the model as the record of its table lets it be used.
 
     The record is read once per table and lease; only for a model that contradicts it, the table is
-    described too.
+    described too. For a foreign table nothing is read. If HBase refuses to read the catalog, the
+    model is used as it was found usable before, or as it is declared, after one warning.
 
     Raises:
         SchemaDriftError: The model contradicts the record; nothing of the table was read.
-        CorruptRowError: The record is damaged, or a newer version of the library wrote it.
+        RecordError: The record is damaged, or a newer version of the library wrote it.
         GatewayError: The catalog could not be read.
     """
+    if bound.schema.is_foreign:
+        return bound
     table = bound.declared_table
     try:
         stored = yield from catalog.record(table)
@@ -77,18 +81,31 @@ def usable_model(
             fix="try again",
         ) from error
     except RejectedError as error:
-        logger.warning("model %s is used unchecked: %s", bound.schema.model_name, error)
-        return bound
+        if catalog.is_new_refusal(table):
+            logger.warning(
+                "models of table %s are used without a comparison with its record, which this "
+                "program cannot read: %s",
+                table,
+                error,
+            )
+        return _used(bound, bound.as_catalogued.get(_CHECKED) or _noted(bound, Checked(b"", bound)))
     known = bound.as_catalogued.get(_CHECKED)
     if known is None or known.record != stored:
-        known = yield from _compared(bound, stored, features)
-        bound.as_catalogued[_CHECKED] = known
-        if known.model is not None:
-            known.model.as_catalogued[_CHECKED] = known
-    if known.model is None:
-        raise drift_error(bound.schema, known.differing)
-    model: BoundModel = known.model
-    return model
+        known = _noted(bound, (yield from _compared(bound, stored, features)))
+    return _used(bound, known)
+
+
+def _noted(bound: BoundModel, checked: Checked) -> Checked:
+    bound.as_catalogued[_CHECKED] = checked
+    if checked.model is not None:
+        checked.model.as_catalogued[_CHECKED] = checked
+    return checked
+
+
+def _used(bound: BoundModel, checked: Checked) -> BoundModel:
+    if checked.model is None:
+        raise drift_error(bound.schema, checked.differing, is_certain=checked.is_certain)
+    return checked.model
 
 
 def last_usable(bound: BoundModel) -> BoundModel:
@@ -99,6 +116,8 @@ def last_usable(bound: BoundModel) -> BoundModel:
 
 def is_fresh(bound: BoundModel, catalog: CatalogCache) -> bool:
     """Return whether a model was found usable, and its record was read less than a lease ago."""
+    if bound.schema.is_foreign:
+        return True
     read = catalog.fresh(bound.declared_table)
     known = bound.as_catalogued.get(_CHECKED)
     return (
@@ -112,29 +131,34 @@ def is_fresh(bound: BoundModel, catalog: CatalogCache) -> bool:
 def _compared(bound: BoundModel, stored: bytes, features: frozenset[Feature]) -> Protocol[Checked]:
     if not stored:
         return Checked(stored, bound)
-    record = TableRecord.decode(stored)
+    table = bound.declared_table
+    try:
+        record = TableRecord.decode(stored, table)
+    except RecordError as error:
+        if not bound.warns_of_drift:
+            raise
+        logger.warning("model %s is used as it is declared: %s", bound.schema.model_name, error)
+        return Checked(stored, bound)
     differing = tuple(compared(bound.schema, record))
     if any(each.weight is Weight.NO_FAMILY for each in differing):
         differing = yield from _without_live_families(bound, differing, features)
     if any(each.weight is Weight.CONTRADICTION for each in differing):
-        is_same = yield from _is_of(record, bound.declared_table, features)
-        if is_same is not False:
-            if is_same is None:
-                differing = (*differing, _UNDECIDED)
-            return Checked(stored, None, differing)
-        logger.warning(
-            "table %s was made by other means since its record was written: the record is ignored; "
-            "write it again with 'hbase-orm tables adopt'",
-            bound.declared_table,
-        )
-        return Checked(stored, bound)
+        kind = yield from identity(record, bound.tables, features)
+        if kind is Identity.OTHER:
+            logger.warning(
+                "table %s was made or truncated by other means since its record was written: model "
+                "%s is used although it contradicts the record; write the record again with "
+                "'hbase-orm tables adopt'",
+                table,
+                bound.schema.model_name,
+            )
+            return Checked(stored, bound)
+        if not bound.warns_of_drift:
+            return Checked(stored, None, differing, is_certain=kind is not Identity.UNKNOWN)
+        logger.warning("on_drift=warn: %s", drift_error(bound.schema, differing))
+        return Checked(stored, bound, differing)
     _warn(bound.schema, differing)
     return Checked(stored, _as_recorded(bound, record, features, differing), differing)
-
-
-_UNDECIDED: Final = Difference(
-    Weight.HARMLESS, "the table itself", "cannot be told from a newer one of its name", "-"
-)
 
 
 def compared(schema: TableSchema, record: TableRecord) -> list[Difference]:
@@ -209,7 +233,7 @@ def _without_live_families(
     if Feature.SCHEMA in features:
         try:
             there = yield from ask(DescribeTable(bound.declared_table))
-        except (TableNotFoundError, FeatureMissingError, RejectedError):
+        except RejectedError:
             pass
         else:
             families = {f"family {family.name.decode()}" for family in there.families}
@@ -222,26 +246,33 @@ def _without_live_families(
     )
 
 
-def _is_of(record: TableRecord, table: str, features: frozenset[Feature]) -> Protocol[bool | None]:
-    """Return whether a table is the one that a record was written for; None if nobody can tell."""
-    if not record.table_id or Feature.SCHEMA not in features:
-        return None
-    try:
-        there = yield from ask(DescribeTable(table))
-    except TableNotFoundError:
-        return True  # nothing can be misread, and create_tables must not follow another declaration
-    except (FeatureMissingError, RejectedError):
-        return None
-    return there.attributes.get(ID_ATTRIBUTE) == record.table_id
+def drift_error(
+    schema: TableSchema, differing: Sequence[Difference], *, is_certain: bool = True
+) -> SchemaDriftError:
+    """Return the error of a model that contradicts the record of its table.
 
-
-def drift_error(schema: TableSchema, differing: Sequence[Difference]) -> SchemaDriftError:
-    """Return the error of a model that contradicts the record of its table."""
+    Args:
+        schema: The schema of the model.
+        differing: What differs.
+        is_certain: Whether the table is certainly the one that the record describes.
+    """
     return SchemaDriftError(
         "the model contradicts the record of its table: it would misread or hide rows",
         model=schema.model_name,
         table=schema.table,
         differences=[str(each) for each in differing if each.weight is not Weight.OPTION],
-        fix="declare what the record says; or change the rows with a migration; or, if the table "
-        "was made by other means, run 'hbase-orm tables adopt'",
+        fix="declare what the record says; or change the rows with a migration; "
+        + _adopt(is_certain=is_certain),
+    )
+
+
+def _adopt(*, is_certain: bool) -> str:
+    if is_certain:
+        return (
+            "or, if the table was made by other means, and the record is wrong about its rows, run "
+            "'hbase-orm tables adopt'"
+        )
+    return (
+        "or, if the table was made again by other means, which programs without Thrift2 cannot "
+        "find out, run 'hbase-orm tables adopt'"
     )

@@ -78,6 +78,8 @@ class TableWriter:
             RetryableError: The catalog could not be read.
         """
         table, model = bound.schema.table, bound.schema.model_name
+        if bound.schema.is_foreign:
+            return
         try:
             yield from usable_model(bound, self.catalog, self.features)
             entry = yield from self.catalog.entry(table)

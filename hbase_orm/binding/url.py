@@ -30,7 +30,7 @@ MOST_RETRIES: Final = 1_000
 
 # Planned options that this version lacks. They get their own error, which names them as such.
 _NOT_YET: Final = frozenset({"tls", "readonly"})
-_OF_MEMORY: Final = frozenset({"timestamps", "repair_on_read", "clean_up"})
+_OF_MEMORY: Final = frozenset({"timestamps", "repair_on_read", "clean_up", "on_drift"})
 _MAX_PORT: Final = 65_535
 _OPTION: Final = re.compile(r"[A-Za-z_]{1,30}")
 _DIGITS: Final = re.compile("[0-9]{1,18}")
@@ -62,6 +62,10 @@ class EngineOptions:
             `deferred`, a thread of the engine deletes them within a tenth of a second, and the
             write needs one request less. `engine.close()` waits for this thread. A process that
             ends without it leaves stale entries.
+        on_drift: With `refuse`, a model that contradicts the record of its table raises
+            `SchemaDriftError` before anything of the table is read or written. With `warn`, it is
+            used as it is declared, after one warning: rows may be misread or hidden. Models with
+            indexes or a version column are refused in any case.
         lease_s: How long a catalog entry may be used after it was read, in seconds, 0.001 to 30.
             All programs that use the tables must have the same value. A change of an index's state
             waits this long for other programs.
@@ -79,6 +83,7 @@ class EngineOptions:
     timestamps: str = "server"
     repair_on_read: str = "on"
     clean_up: str = "now"
+    on_drift: str = "refuse"
     lease_s: float = LONGEST_LEASE_S
     _memory: str = field(default_factory=lambda: uuid4().hex, init=False, repr=False, compare=False)
 
@@ -307,6 +312,7 @@ _PARSERS: Mapping[str, Callable[[str, str], Any]] = MappingProxyType(
         "timestamps": _one_of("server", "client"),
         "repair_on_read": _one_of("on", "off"),
         "clean_up": _one_of("now", "deferred"),
+        "on_drift": _one_of("refuse", "warn"),
         # Other programs wait for the longest lease when they change the state of an index.
         "lease_s": _seconds(LONGEST_LEASE_S),
     }

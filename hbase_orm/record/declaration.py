@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Final
 
-from hbase_orm.errors import CorruptRowError
 from hbase_orm.ops import FamilyDescriptor
 from hbase_orm.record.specifications import Spec
+from hbase_orm.record.stored_values import StoredValue, latin, newer
 
 RECORD_VERSION: Final = 1
 """The version of the encoding; a record with a greater version was written by a newer library."""
@@ -136,61 +136,56 @@ class TableRecord:
             A table of the same name with another id was made by other means.
         current: The declaration that the rows follow.
         next: The declaration that a migration is changing the rows to, or None.
+        regions_ms: The time when the youngest region of the table was created, by HBase's clock,
+            as it was when the record was written; 0 if unknown. For programs without Thrift2,
+            which cannot read the table's id.
     """
 
     table_id: str
     current: Declaration
     next: Declaration | None = None
+    regions_ms: int = 0
 
     def encode(self) -> bytes:
         """Return the value of the record's cell: JSON that is the same for equal records."""
         content = {
             "version": RECORD_VERSION,
             "id": self.table_id,
+            "regions": self.regions_ms,
             "current": _stored(self.current),
             "next": None if self.next is None else _stored(self.next),
         }
         return json.dumps(content, separators=(",", ":"), ensure_ascii=True).encode()
 
     @classmethod
-    def decode(cls, value: bytes) -> TableRecord:
+    def decode(cls, value: bytes, table: str = "") -> TableRecord:
         """Return the record that is encoded in `value`.
 
+        Args:
+            value: The value of the record's cell.
+            table: The table of the record, for errors.
+
         Raises:
-            CorruptRowError: The cell is damaged, or a newer version of the library wrote it.
+            RecordError: The record is damaged, or a newer version of the library wrote it.
         """
-        try:
-            content = json.loads(value)
-            if content["version"] > RECORD_VERSION:
-                raise CorruptRowError(
-                    "the table's record was written by a newer version of hbase_orm",
-                    version=content["version"],
-                    own_version=RECORD_VERSION,
-                    fix="use a version of hbase_orm that is not older than the one that created or "
-                    "migrated the table",
-                )
-            following = content["next"]
-            return cls(
-                str(content["id"]),
-                _declaration_of(content["current"]),
-                None if following is None else _declaration_of(following),
-            )
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise CorruptRowError(
-                "the table's record does not decode",
-                value=value,
-                fix="restore the catalog's row of the table, or write the record again: "
-                "'hbase-orm tables adopt'",
-            ) from error
+        stored = StoredValue.of(value, table)
+        version = dict(stored.each()).get("version", stored).typed(int)
+        if version > RECORD_VERSION:
+            raise newer(table, version, RECORD_VERSION)
+        content = stored.members("version", "id", "current", "next", "regions")
+        if version != RECORD_VERSION:
+            raise content["version"].damage()
+        return cls(
+            content["id"].typed(str),
+            _declaration_of(content["current"]),
+            content["next"].optional(_declaration_of),
+            content["regions"].typed(int),
+        )
 
 
 def _text(data: bytes | None) -> str | None:
     """Return bytes as text of one character per byte, which JSON can hold."""
     return None if data is None else data.decode("latin-1")
-
-
-def _bytes(text: str | None) -> bytes | None:
-    return None if text is None else text.encode("latin-1")
 
 
 def _stored(declaration: Declaration) -> Spec:
@@ -205,7 +200,7 @@ def _stored(declaration: Declaration) -> Spec:
         "indexes": {
             name: {
                 "entries": index.entries,
-                "splits": [key.hex() for key in index.split_keys],
+                "splits": [_text(key) for key in index.split_keys],
                 "maintained": index.maintained,
             }
             for name, index in declaration.indexes.items()
@@ -249,45 +244,81 @@ def _stored_rows(rows: RecordedRows) -> Spec:
     }
 
 
-def _declaration_of(content: Any) -> Declaration:
-    families = {
-        name.encode("latin-1"): replace(FamilyDescriptor(name.encode("latin-1")), **options)
-        for name, options in content["families"].items()
-    }
-    rows = tuple(_rows_of(each) for each in content["rows"])
+def _declaration_of(stored: StoredValue) -> Declaration:
+    content = stored.members("families", "period", "guarded", "rows", "indexes")
+    families = {latin(name, options): options for name, options in content["families"].each()}
+    rows = tuple(map(_rows_of, content["rows"].items()))
     if not rows:
-        raise ValueError(content)
-    indexes = {
-        name: RecordedIndex(
-            str(each["entries"]),
-            tuple(bytes.fromhex(key) for key in each["splits"]),
-            str(each["maintained"]),
-        )
-        for name, each in content["indexes"].items()
+        raise content["rows"].damage()
+    return Declaration(
+        {name: _family_of(name, options) for name, options in families.items()},
+        rows,
+        content["period"].typed(str),
+        content["guarded"].typed(bool),
+        {name: _index_of(index) for name, index in content["indexes"].each()},
+    )
+
+
+def _index_of(stored: StoredValue) -> RecordedIndex:
+    content = stored.members("entries", "splits", "maintained")
+    return RecordedIndex(
+        content["entries"].typed(str),
+        tuple(key.data() for key in content["splits"].items()),
+        content["maintained"].typed(str),
+    )
+
+
+def _family_of(name: bytes, stored: StoredValue) -> FamilyDescriptor:
+    usual = FamilyDescriptor(name)
+    names = {each.name for each in fields(FamilyDescriptor)} - {"name"}
+    options = stored.members(optional=frozenset(names))
+    values = {
+        option: _option(getattr(usual, option), option, value) for option, value in options.items()
     }
-    return Declaration(families, rows, content["period"], bool(content["guarded"]), indexes)
+    return replace(usual, **values)
 
 
-def _rows_of(content: Any) -> RecordedRows:
+def _option(usual: Any, option: str, stored: StoredValue) -> Any:
+    """Return the value of a family's option, which must be of the type of its default."""
+    if isinstance(usual, Mapping):
+        return {name: value.typed(str) for name, value in stored.each()}
+    if usual is None:
+        return stored.optional(lambda value: value.typed(int if option == "ttl_s" else str))
+    return stored.typed(type(usual))
+
+
+def _rows_of(stored: StoredValue) -> RecordedRows:
+    content = stored.members("type", "key", "anchor", "marker", "packed", "columns", "models")
     columns = {
-        column.encode("latin-1"): RecordedColumn(
-            str(each["role"]), dict(each["codec"]), bool(each["required"]), each.get("names")
-        )
-        for column, each in content["columns"].items()
+        latin(name, column): _column_of(column) for name, column in content["columns"].each()
     }
-    models = {
-        name: RecordedModel(
-            tuple(each["key"]),
-            {field: column.encode("latin-1") for field, column in each["fields"].items()},
-        )
-        for name, each in content["models"].items()
-    }
+    anchor = content["anchor"].optional(StoredValue.data)
+    if anchor is not None and anchor not in columns:
+        raise content["anchor"].damage()
     return RecordedRows(
-        str(content["type"]),
-        tuple(dict(part) for part in content["key"]),
-        _bytes(content["anchor"]),
-        _bytes(content["marker"]),
+        content["type"].typed(str),
+        tuple(part.typed(dict) for part in content["key"].items()),
+        anchor,
+        content["marker"].optional(StoredValue.data),
         columns,
-        models,
-        int(content["packed"]),
+        {name: _model_of(model) for name, model in content["models"].each()},
+        content["packed"].typed(int),
+    )
+
+
+def _column_of(stored: StoredValue) -> RecordedColumn:
+    content = stored.members("role", "codec", "required", optional=frozenset({"names"}))
+    return RecordedColumn(
+        content["role"].typed(str),
+        content["codec"].typed(dict),
+        content["required"].typed(bool),
+        content["names"].typed(dict) if "names" in content else None,
+    )
+
+
+def _model_of(stored: StoredValue) -> RecordedModel:
+    content = stored.members("key", "fields")
+    return RecordedModel(
+        tuple(name.typed(str) for name in content["key"].items()),
+        {field: column.data() for field, column in content["fields"].each()},
     )

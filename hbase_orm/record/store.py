@@ -20,10 +20,10 @@ def read_record(table: str) -> Protocol[TableRecord | None]:
     """Return the record of a table, or None.
 
     Raises:
-        CorruptRowError: The record is damaged, or a newer version of the library wrote it.
+        RecordError: The record is damaged, or a newer version of the library wrote it.
     """
     _, stored = yield from read_cells(table)
-    return TableRecord.decode(stored) if stored else None
+    return TableRecord.decode(stored, table) if stored else None
 
 
 def change_record(
@@ -33,11 +33,11 @@ def change_record(
 
     Raises:
         ConflictError: Other programs changed the record at every attempt.
-        CorruptRowError: The record is damaged, or a newer version of the library wrote it.
+        RecordError: The record is damaged, or a newer version of the library wrote it.
     """
     for tries in range(1, CHANGES.attempts + 1):
         _, stored = yield from read_cells(table)
-        wanted = edit(TableRecord.decode(stored) if stored else None)
+        wanted = edit(TableRecord.decode(stored, table) if stored else None)
         if wanted.encode() == stored:
             return wanted
         if (yield from _swap(table, stored, wanted.encode())):

@@ -108,9 +108,12 @@ class TablePerPeriod:
         of: The name of the key field that holds the time.
         period: "hour", "day", "month" or "year".
         create: Whether a write creates a missing table; otherwise it raises `TableNotFoundError`.
+        foreign: Whether other programs own the tables, as for `Table(..., foreign=True)`.
     """
 
-    def __init__(self, name: str, /, *, of: str, period: str, create: bool = False) -> None:
+    def __init__(
+        self, name: str, /, *, of: str, period: str, create: bool = False, foreign: bool = False
+    ) -> None:
         """Declare a table for each period.
 
         Raises:
@@ -131,8 +134,10 @@ class TablePerPeriod:
         self.of = of
         self.period = period
         self.create = create
+        self.foreign = foreign
 
     def __repr__(self) -> str:
         """Return the declaration."""
-        made = ", create=True" if self.create else ""
-        return f"TablePerPeriod({self.name!r}, of={self.of!r}, period={self.period!r}{made})"
+        options = ", create=True" if self.create else ""
+        options += ", foreign=True" if self.foreign else ""
+        return f"TablePerPeriod({self.name!r}, of={self.of!r}, period={self.period!r}{options})"

@@ -276,6 +276,7 @@ class Table:
         name: `name` or `namespace:name`.
         attributes: The attributes of a new table: the given ones, and those of the options for
             sizes.
+        foreign: Whether other programs own the table and decide what its rows are.
     """
 
     def __init__(
@@ -291,6 +292,7 @@ class Table:
         max_file_size_bytes: int | None = None,
         flush_size_bytes: int | None = None,
         attributes: Mapping[str, str] | None = None,
+        foreign: bool = False,
     ) -> None:
         """Declare a table.
 
@@ -308,6 +310,9 @@ class Table:
                 server's setting.
             attributes: Other attributes of the table and settings of HBase for it, such as
                 {"COMPACTION_ENABLED": "false", "owner": "sales"}.
+            foreign: Whether other programs own the table and decide what its rows are. Models are
+                then not compared with the table's record, and nothing about the table is read from
+                the catalog or written to it. The models cannot have indexes or a version column.
 
         Raises:
             SchemaError: HBase does not allow the name, or an option has the wrong type or is out of
@@ -317,7 +322,9 @@ class Table:
         check_splits(splits)
         check_choice("durability", durability, _DURABILITIES)
         check_count("region_replication", region_replication, 1)
+        check_choice("foreign", foreign, (False, True))
         self.name = name
+        self.foreign = foreign
         self.splits = splits
         self.durability = durability
         self.region_replication = region_replication

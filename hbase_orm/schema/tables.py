@@ -181,6 +181,8 @@ class TableSchema:
         durability: How writes of a new table reach the write-ahead log.
         region_replication: The number of copies that each region of a new table has.
         attributes: The declared attributes of a new table.
+        is_foreign: Whether other programs own the table: it has no record, and the catalog is
+            neither read nor written.
         packed_bytes: If each object is stored as one cell, the width of the cell's qualifier in
             bytes. The qualifier is then the last part of `layout`. Otherwise 0.
         record_types: The record types of a model that is the base of record types, else None.
@@ -215,6 +217,7 @@ class TableSchema:
     durability: str = "USE_DEFAULT"
     region_replication: int = 1
     attributes: Mapping[str, str] = field(default_factory=dict, hash=False)
+    is_foreign: bool = False
     packed_bytes: int = 0
     record_types: RecordTypes | None = field(default=None, compare=False, repr=False)
     dynamics: tuple[DynamicSchema, ...] = ()

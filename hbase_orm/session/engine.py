@@ -17,7 +17,6 @@ from hbase_orm.binding.runtime import Runtime
 from hbase_orm.binding.table_creation import model_tables as tables
 from hbase_orm.binding.table_creation.shared_tables import Creation, creations
 from hbase_orm.binding.table_creation.table_records import (
-    distinct_schemas,
     new_table_id,
     refuse_contradictions,
     write_record,
@@ -196,34 +195,24 @@ class Engine(IndexAdmin):
         wanted = list(wanted)
         by_table: dict[str, list[BoundModel]] = {}
         for creation in wanted:
-            by_table.setdefault(creation.bound.declared_table, []).append(creation.bound)
+            if not creation.bound.schema.is_foreign:
+                by_table.setdefault(creation.bound.declared_table, []).append(creation.bound)
         ids: dict[str, str] = {}
         for table, bounds in by_table.items():
             yield from ask(RenewTimeLimit())
-            schemas = distinct_schemas(bounds)
-            record = yield from refuse_contradictions(
-                table, schemas, bounds[0].schema.table, self._runtime.features
-            )
+            record = yield from refuse_contradictions(bounds, self._runtime.features)
             ids[table] = new_table_id() if record is None else record.table_id
         made: list[str] = []
         for creation in wanted:
             yield from ask(RenewTimeLimit())
-            new = yield from tables.create(
-                creation.bound, ids[creation.bound.declared_table], creation.families
-            )
+            table_id = ids.get(creation.bound.declared_table) or new_table_id()
+            new = yield from tables.create(creation.bound, table_id, creation.families)
             self._runtime.catalog.forget(creation.bound.schema.table)
             self._dictionaries.forget(new)
             made += new
         for table, bounds in by_table.items():
             yield from ask(RenewTimeLimit())
-            is_new = bounds[0].schema.table in made
-            yield from write_record(
-                table,
-                distinct_schemas(bounds),
-                bounds[0].schema.table,
-                self._runtime.features,
-                is_new=is_new,
-            )
+            yield from write_record(bounds, made, self._runtime.features)
             self._runtime.catalog.forget(table)
             yield from ask(RenewTimeLimit())
             yield from self._runtime.catalog.record(table)  # so that the first use sends nothing
@@ -248,7 +237,8 @@ class Engine(IndexAdmin):
                 yield from ask(RenewTimeLimit())
                 dropped += yield from tables.drop(bound.in_table(name))
                 self._runtime.catalog.forget(name)
-            yield from delete_record(bound.declared_table)
+            if not bound.schema.is_foreign:
+                yield from delete_record(bound.declared_table)
             self._runtime.catalog.forget(bound.declared_table)
         return dropped
 
@@ -362,7 +352,12 @@ class Engine(IndexAdmin):
             return last_usable(entry[1])
         options = self.options
         bound = bind(
-            model, options.namespace, self._runtime.features, self._dictionaries, options.servers
+            model,
+            options.namespace,
+            self._runtime.features,
+            self._dictionaries,
+            options.servers,
+            on_drift=options.on_drift,
         )
         self._bound[model] = (bound.model.__schema__, bound)
         return bound

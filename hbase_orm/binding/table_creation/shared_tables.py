@@ -20,6 +20,7 @@ _TABLE_OPTIONS = {
     "durability": "durability",
     "region_replication": "region_replication",
     "attributes": "attributes",
+    "foreign": "is_foreign",
 }
 """The attribute of a `TableSchema` for each option of `Table` that belongs to the whole table."""
 

@@ -10,11 +10,13 @@ from hbase_orm.binding.bound_model import BoundModel
 from hbase_orm.binding.recorded_models import compared, drift_error
 from hbase_orm.binding.table_creation.existing_tables import KEY_ATTRIBUTE, described
 from hbase_orm.binding.table_creation.model_tables import create
+from hbase_orm.binding.table_identity import Identity, identity, newest_region_ms
 from hbase_orm.gateway.base import Feature
 from hbase_orm.index.catalog.catalog import catalog_descriptor
+from hbase_orm.index.catalog.declaration_text import key_text
 from hbase_orm.index.catalog.registration import require_record
 from hbase_orm.numbering.create_tables import create_if_missing
-from hbase_orm.ops import CreateTable, Protocol, TableDescriptor
+from hbase_orm.ops import CreateTable, Protocol
 from hbase_orm.record.declaration import Declaration, RecordedRows, TableRecord
 from hbase_orm.record.differences import Weight
 from hbase_orm.record.snapshots import declaration_of
@@ -28,12 +30,11 @@ def create_recorded(bound: BoundModel, features: frozenset[Feature]) -> Protocol
     Return the names of the created tables.
     """
     pattern = bound.declared_table
-    record = yield from read_record(pattern)
+    record = None if bound.schema.is_foreign else (yield from read_record(pattern))
     table_id = new_table_id() if record is None else record.table_id
     made = yield from create(bound, table_id)
-    if record is None:
-        schema = replace(bound.schema, table=pattern)
-        yield from write_record(pattern, [schema], bound.schema.table, features, is_new=True)
+    if record is None and not bound.schema.is_foreign:
+        yield from write_record([bound], [bound.schema.table], features)
     return made
 
 
@@ -48,76 +49,70 @@ def distinct_schemas(bounds: Sequence[BoundModel]) -> list[TableSchema]:
 
 
 def refuse_contradictions(
-    table: str, schemas: Sequence[TableSchema], example: str, features: frozenset[Feature]
+    bounds: Sequence[BoundModel], features: frozenset[Feature]
 ) -> Protocol[TableRecord | None]:
-    """Raise an error for a model that contradicts a table's record; return the record.
+    """Raise an error for a model that contradicts its table's record; return the record.
 
-    None is returned if the table has no record, or is not the table that the record describes.
-    With Thrift1 alone nobody can tell that, so an existing table counts as the recorded one.
+    None is returned if the table has no record, or certainly is not the table that the record
+    describes, or does not exist.
 
     Args:
-        table: The table as it is declared: for a table for each period the pattern.
-        schemas: The schemas of its models.
-        example: The name of an existing table to compare; the table itself, if it has no periods.
+        bounds: The bound models of one table, or of the tables of one pattern.
         features: The features that the gateway supports.
 
     Raises:
         SchemaDriftError: A model contradicts the record; nothing was created.
+        RecordError: The record is damaged, or a newer version of the library wrote it.
     """
-    record = yield from read_record(table)
+    pattern, tables = bounds[0].declared_table, bounds[0].tables
+    record = yield from read_record(pattern)
     if record is None:
         return None
-    there = yield from described(example)
-    if there is None or _id_of(there, record, features) != record.table_id:
+    kind = yield from identity(record, tables, features)
+    if kind in {Identity.OTHER, Identity.MISSING}:
         return None
-    for schema in schemas:
+    for schema in distinct_schemas(bounds):
         differing = compared(schema, record)
         if any(each.weight is Weight.CONTRADICTION for each in differing):
-            raise drift_error(schema, differing)
+            raise drift_error(schema, differing, is_certain=kind is Identity.SAME)
     return record
 
 
-def _id_of(there: TableDescriptor, record: TableRecord | None, features: frozenset[Feature]) -> str:
-    """Return the id of an existing table; Thrift1, which shows no ids, is told by the record."""
-    if record is not None and Feature.SCHEMA not in features:
-        return record.table_id
-    return there.attributes.get(ID_ATTRIBUTE, "")
-
-
 def write_record(
-    table: str,
-    schemas: Sequence[TableSchema],
-    example: str,
-    features: frozenset[Feature],
-    *,
-    is_new: bool,
+    bounds: Sequence[BoundModel], made: Sequence[str], features: frozenset[Feature]
 ) -> Protocol[None]:
-    """Write the record of a new table, or add to the record what the models add to the table.
+    """Write the record of new tables, or add to the record what the models add to the tables.
 
     An existing table without a record gets one only if this library made it for the same row key.
 
     Args:
-        table: The table as it is declared: for a table for each period the pattern.
-        schemas: The schemas of its models.
-        example: The name of one of the tables.
+        bounds: The bound models of one table, or of the tables of one pattern.
+        made: The tables that this program has just created.
         features: The features that the gateway supports.
-        is_new: Whether this program has just created the table.
     """
+    table, example = bounds[0].declared_table, bounds[0].schema.table
     there = yield from described(example)
     if there is None:
         return
-    declared = _within(there, declaration_of(schemas))
-    known = there.attributes.get(KEY_ATTRIBUTE)
-
-    def edit(record: TableRecord | None) -> TableRecord:
-        table_id = _id_of(there, None if is_new else record, features)
-        if record is None or is_new or record.table_id != table_id:
-            return TableRecord(table_id, declared)
-        return replace(record, current=merged(record.current, declared))
-
+    table_id = there.attributes.get(ID_ATTRIBUTE, "")
+    declared = _within(there, declaration_of(distinct_schemas(bounds)))
     record = yield from read_record(table)
-    if record is None and not is_new and known is None:
-        return  # others made the table: `adopt` records what its rows are
+    existing = yield from bounds[0].tables.existing()
+    is_new, is_known = set(existing) <= set(made), False
+    if record is not None and not is_new:
+        kind = yield from identity(record, bounds[0].tables, features)
+        is_known = kind is not Identity.OTHER
+    keys = {key_text(bound.schema) for bound in bounds}
+    if not is_new and not is_known and there.attributes.get(KEY_ATTRIBUTE) not in keys:
+        return  # others made the table, or for another key: `adopt` records what its rows are
+    regions_ms = yield from newest_region_ms(example)
+
+    def edit(known: TableRecord | None) -> TableRecord:
+        if known is None or not is_known:
+            return TableRecord(table_id, declared, regions_ms=regions_ms)
+        youngest_ms = max(known.regions_ms, regions_ms)
+        return replace(known, current=merged(known.current, declared), regions_ms=youngest_ms)
+
     yield from create_if_missing(CreateTable(catalog_descriptor()))
     yield from change_record(table, edit)
     yield from require_record(table)

@@ -15,6 +15,7 @@ from thriftpy2.thrift import TApplicationException, TException
 from thriftpy2.transport import TTransportException
 
 from hbase_orm.errors import (
+    AccessDeniedError,
     CompressionMissingError,
     ConnectionLostError,
     FamilyNotFoundError,
@@ -77,7 +78,11 @@ FAULTS: dict[str, _Entry] = {
     "OutOfOrderScannerNextException": (ScannerExpiredError, "the scanner is out of step", ""),
     "LeaseException": (ScannerExpiredError, "the scanner's lease ran out", ""),
     # --- never right, however often sent ---
-    "AccessDeniedException": (RejectedError, "access is denied", "ask for the permission"),
+    "AccessDeniedException": (
+        AccessDeniedError,
+        "access is denied",
+        "ask HBase's administrator for the permission, for the user of the Thrift gateway",
+    ),
     "FailedSanityCheckException": (RejectedError, "HBase's sanity check refuses the cells", ""),
     "InvalidTableNameException": (RejectedError, "the table's name is invalid", ""),
     "UnsupportedOperationException": (RejectedError, "HBase does not support this", ""),

@@ -26,6 +26,7 @@ from hbase_orm.schema import (
     Family,
     Index,
     RecordTypes,
+    Table,
     TableSchema,
     check_family_name,
     resolve_splits,
@@ -88,12 +89,27 @@ def build_schema(cls: type, placement: RowPlacement) -> TableSchema:
         durability=table.durability,
         region_replication=table.region_replication,
         attributes=table.attributes,
+        is_foreign=_checked_foreign(cls, table, [*declared(cls, Index), *declared(cls, Version)]),
         packed_bytes=_packed_bytes(cls, layout, columns) if packed is not None else 0,
         record_types=RecordTypes(placement.record)
         if isinstance(placement.record, RecordTypeCodec)
         else None,
         version=_only_version(cls, placement, version),
     )
+
+
+def _checked_foreign(cls: type, table: Table, guarded: list[str]) -> bool:
+    """Return whether a table is foreign; raise an error if the model needs guards for its rows."""
+    if table.foreign and guarded:
+        raise SchemaError(
+            "a model of a foreign table cannot have indexes or a version column: the programs that "
+            "own the table write its rows without them",
+            model=cls.__name__,
+            table=table.name,
+            fields=guarded,
+            fix="leave them out, or leave foreign=True out if only this library writes the table",
+        )
+    return table.foreign
 
 
 def _only_version(

@@ -46,7 +46,8 @@ def placement_of(
     record = RecordTypeCodec() if has_record_types else None
     if not isinstance(table, TablePerPeriod):
         return RowPlacement(table if isinstance(table, Table) else Table(table), record=record)
-    return RowPlacement(Table(_example(table)), periods=table, record=record)
+    shared = Table(_example(table), foreign=table.foreign)
+    return RowPlacement(shared, periods=table, record=record)
 
 
 def _example(periods: TablePerPeriod) -> str:
@@ -102,6 +103,7 @@ def _placement_of_record_type(
         splits=schema.split_keys,
         durability=schema.durability,  # type: ignore[arg-type]  # checked when it was declared
         region_replication=schema.region_replication,
+        foreign=schema.is_foreign,
     )
     shared.attributes |= schema.attributes
     return RowPlacement(shared, periods=periods, record=record_type)

@@ -9,6 +9,7 @@ from thriftpy2.thrift import TApplicationException, TException
 from thriftpy2.transport import TTransportException
 
 from hbase_orm.errors import (
+    AccessDeniedError,
     CompressionMissingError,
     ConnectionLostError,
     FamilyNotFoundError,
@@ -90,7 +91,7 @@ _THRIFT1 = [
     ),
     (f"{_EXHAUSTED}2026, {_PACKAGE}RegionTooBusyException: memstore", ServerBusyError),
     (f"{_EXHAUSTED}2026, {_PACKAGE}ipc.CallTimeoutException: 60000 ms", ConnectionLostError),
-    (f"{_EXHAUSTED}2026, {_PACKAGE}security.AccessDeniedException: no", RejectedError),
+    (f"{_EXHAUSTED}2026, {_PACKAGE}security.AccessDeniedException: no", AccessDeniedError),
     (_EXHAUSTED + "nothing that we know", RegionUnavailableError),
     (f"{_PACKAGE}UnknownScannerException: Unknown scanner '7'", ScannerExpiredError),
     ("java.io.IOException: something new", RejectedError),

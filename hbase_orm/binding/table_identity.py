@@ -1,0 +1,113 @@
+"""Decides whether a table is the one that a record was written for.
+
+A table that was dropped and created again by other means must not be compared with the old record.
+Thrift2 shows the id that a table has in common with its record. Thrift1 shows no attributes of
+tables, only the times when regions were created:
+
+- The parts of a split region are younger than the region. A merged region is as old as its youngest
+  part. So a region that is not younger than the record shows that the table is the same.
+- The regions of a new or truncated table have all the same time. Regions of different times, or two
+  of the same time, may be parts of the recorded table's regions: this remains undecided.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import Enum
+from typing import Final
+
+from hbase_orm.binding.addressing.tables import Tables
+from hbase_orm.errors import RejectedError, TableNotFoundError
+from hbase_orm.gateway.base import Feature
+from hbase_orm.ops import DescribeTable, ListRegions, Protocol, ask
+from hbase_orm.record.declaration import TableRecord
+from hbase_orm.record.store import ID_ATTRIBUTE
+
+# Each merge adds one millisecond. Within this time nobody can drop a table and create it again.
+_MERGES_MS: Final = 100
+_PARTS_OF_A_SPLIT: Final = 2
+
+MOST_TABLES: Final = 8
+"""How many tables of periods are compared with their record at most."""
+
+
+class Identity(Enum):
+    """Whether the tables of a model are those that a record was written for."""
+
+    SAME = "same"
+    OTHER = "other"
+    UNKNOWN = "unknown"
+    MISSING = "missing"
+
+
+def identity(
+    record: TableRecord, tables: Tables, features: frozenset[Feature]
+) -> Protocol[Identity]:
+    """Return whether a model's tables are those of a record; MISSING if no table exists.
+
+    Args:
+        record: The record.
+        tables: The tables of the model. If there is a table for each period, one table that has the
+            record's id is enough.
+        features: The features that the gateway supports.
+    """
+    try:
+        names = (yield from tables.existing())[:MOST_TABLES]
+        if Feature.SCHEMA in features:
+            ids = yield from _ids(names)
+            if not ids:
+                return Identity.MISSING
+            if record.table_id or any(ids):
+                return Identity.SAME if record.table_id in ids else Identity.OTHER
+        times = yield from _region_times(names)
+    except RejectedError:
+        return Identity.UNKNOWN
+    return _by_regions(record.regions_ms, times, is_only=tables.is_only)
+
+
+def newest_region_ms(table: str) -> Protocol[int]:
+    """Return the time when a table's youngest region was created, in ms of HBase's clock.
+
+    The time is 0 if the table does not exist, or if HBase does not permit to read it.
+    """
+    try:
+        return max(region.created_ms for region in (yield from ask(ListRegions(table))))
+    except RejectedError:
+        return 0
+
+
+def _ids(names: Sequence[str]) -> Protocol[list[str]]:
+    """Return the ids of tables; empty for a table without an id."""
+    ids: list[str] = []
+    for name in names:
+        try:
+            there = yield from ask(DescribeTable(name))
+        except TableNotFoundError:
+            continue
+        ids.append(there.attributes.get(ID_ATTRIBUTE, ""))
+    return ids
+
+
+def _region_times(names: Sequence[str]) -> Protocol[list[list[int]]]:
+    """Return, for each table, the times when its regions were created."""
+    times: list[list[int]] = []
+    for name in names:
+        try:
+            regions = yield from ask(ListRegions(name))
+        except TableNotFoundError:
+            continue
+        times.append([region.created_ms for region in regions])
+    return times
+
+
+def _by_regions(recorded_ms: int, times: list[list[int]], *, is_only: bool) -> Identity:
+    if not times:
+        return Identity.MISSING
+    if not recorded_ms:
+        return Identity.UNKNOWN
+    if min(map(min, times)) <= recorded_ms + _MERGES_MS:
+        return Identity.SAME
+    (regions, *_) = times
+    # The tables of later periods are younger than the record too.
+    is_new = is_only and len(set(regions)) == 1 and len(regions) != _PARTS_OF_A_SPLIT
+    return Identity.OTHER if is_new else Identity.UNKNOWN
