@@ -8,13 +8,14 @@ a family of the table has other options than the model declares.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from enum import Enum
 
 from hbase_orm.ops import FamilyDescriptor
 from hbase_orm.record.declaration import Declaration, RecordedModel, RecordedRows
-from hbase_orm.record.specifications import same_codec, same_key
+from hbase_orm.record.spec_notation import codec_text, exact_text, key_text, raw_text
+from hbase_orm.record.specifications import Spec, same_codec, same_key
 
 
 class Weight(Enum):
@@ -45,8 +46,9 @@ class Difference:
 
     def __str__(self) -> str:
         """Return the difference as one line."""
-        recorded, declared = self.recorded or "none", self.declared or "none"
-        return f"{self.subject}: recorded {recorded}, declared {declared}"
+        recorded = f"recorded {self.recorded}" if self.recorded else "not recorded"
+        declared = f"declared {self.declared}" if self.declared else "not declared"
+        return f"{self.subject}: {recorded}, {declared}"
 
 
 def differences(
@@ -78,18 +80,21 @@ def _text(column: bytes) -> str:
 def _of_key(
     recorded: RecordedRows, declared: RecordedRows, model: RecordedModel
 ) -> Iterator[Difference]:
-    if not same_key(recorded.key, declared.key) or recorded.packed_bytes != declared.packed_bytes:
+    first = next(iter(recorded.models.values()), model)
+    if not same_key(recorded.key, declared.key):
+        yield from _of_parts(recorded.key, declared.key, first.key, model.key)
+        return
+    if recorded.packed_bytes != declared.packed_bytes:
         yield Difference(
             Weight.CONTRADICTION,
-            "row key",
-            _key_text(recorded, next(iter(recorded.models.values()), model)),
-            _key_text(declared, model),
+            "row key, and what is stored in the qualifier",
+            _packing(recorded.packed_bytes),
+            _packing(declared.packed_bytes),
         )
         return
     # Fields may be renamed, but two fields of one type must not change places.
     compatible = [each for each in recorded.models.values() if _same_places(each.key, model.key)]
     if recorded.models and not compatible:
-        first = next(iter(recorded.models.values()))
         yield Difference(
             Weight.CONTRADICTION,
             "order of the key fields",
@@ -103,16 +108,29 @@ def _same_places(recorded: tuple[str, ...], declared: tuple[str, ...]) -> bool:
     return all(places.get(name, place) == place for place, name in enumerate(declared))
 
 
-def _key_text(rows: RecordedRows, model: RecordedModel) -> str:
-    """Return a row key in the notation of a declaration, as far as a line can show it."""
-    parts = []
-    for part in rows.key:
-        number = part.get("field", len(model.key))
-        named = model.key[number] if number < len(model.key) else part.get("derived", "")
-        own = {k: v for k, v in part.items() if k not in {"field", "derived", "of", "codec"}}
-        shown = ", ".join(f"{key}={value}" for key, value in own.items())
-        parts.append(f"{named} {part.get('codec', '')}({shown})")
-    return " + ".join(parts)
+def _of_parts(
+    recorded: Sequence[Spec],
+    declared: Sequence[Spec],
+    recorded_names: Sequence[str],
+    names: Sequence[str],
+) -> Iterator[Difference]:
+    """Yield the differing components of two row keys, or both keys if their lengths differ."""
+    if len(recorded) != len(declared):
+        before, now = key_text(recorded, recorded_names), key_text(declared, names)
+        yield Difference(Weight.CONTRADICTION, "row key", before, now)
+        return
+    for number, (old, new) in enumerate(zip(recorded, declared, strict=True), 1):
+        if not same_codec(old, new):
+            before, now = exact_text(old, recorded_names), exact_text(new, names)
+            if before == now:
+                before, now = raw_text(old), raw_text(new)
+            yield Difference(Weight.CONTRADICTION, f"row key, component {number}", before, now)
+
+
+def _packing(packed_bytes: int) -> str:
+    if packed_bytes:
+        return f"a cell for each object, with a qualifier of {packed_bytes} bytes"
+    return "a row for each object"
 
 
 def _of_anchor(recorded: RecordedRows, declared: RecordedRows) -> Iterator[Difference]:
@@ -134,15 +152,15 @@ def _of_columns(recorded: RecordedRows, declared: RecordedRows) -> Iterator[Diff
     for column, own in declared.columns.items():
         known = recorded.columns.get(column)
         if known is None:
-            yield Difference(Weight.HARMLESS, f"column {_text(column)}", "", _shown(own.codec))
+            yield Difference(Weight.HARMLESS, f"column {_text(column)}", "", codec_text(own.codec))
         elif known.role != own.role and {known.role, own.role} != {"column", "version"}:
             yield Difference(Weight.CONTRADICTION, f"column {_text(column)}", known.role, own.role)
         elif not same_codec(known.codec, own.codec) or known.names != own.names:
             yield Difference(
                 Weight.CONTRADICTION,
                 f"codec of column {_text(column)}",
-                _shown(known.codec),
-                _shown(own.codec),
+                codec_text(known.codec),
+                codec_text(own.codec),
             )
         elif known.is_required != own.is_required:
             yield Difference(
@@ -153,12 +171,9 @@ def _of_columns(recorded: RecordedRows, declared: RecordedRows) -> Iterator[Diff
             )
     for column, known in recorded.columns.items():
         if column not in declared.columns and column != recorded.anchor:
-            yield Difference(Weight.HARMLESS, f"column {_text(column)}", _shown(known.codec), "")
-
-
-def _shown(codec: Mapping[str, object]) -> str:
-    own = ", ".join(f"{name}={value}" for name, value in codec.items() if name != "codec")
-    return f"{codec.get('codec', '')}({own})" if own else str(codec.get("codec", ""))
+            yield Difference(
+                Weight.HARMLESS, f"column {_text(column)}", codec_text(known.codec), ""
+            )
 
 
 def _of_fields(recorded: RecordedRows, name: str, model: RecordedModel) -> Iterator[Difference]:
@@ -172,7 +187,9 @@ def _of_fields(recorded: RecordedRows, name: str, model: RecordedModel) -> Itera
     if not moved or not all(moved):
         return
     for field, (before, now) in moved[0].items():
-        yield Difference(Weight.CONTRADICTION, f"field {field}", _text(before), _text(now))
+        yield Difference(
+            Weight.CONTRADICTION, f"column of field {field}", _text(before), _text(now)
+        )
 
 
 def _moved(recorded: RecordedModel, model: RecordedModel) -> dict[str, tuple[bytes, bytes]]:
@@ -189,17 +206,23 @@ def _of_families(
     for name, family in declared.items():
         known = recorded.get(name)
         if known is None:
-            yield Difference(Weight.NO_FAMILY, f"family {_text(name)}", "", "declared")
+            yield Difference(Weight.NO_FAMILY, f"family {_text(name)}", "", "Family()")
             continue
         before, now = asdict(known), asdict(family)
         for option in now:
             if before[option] != now[option]:
-                yield Difference(
-                    Weight.OPTION,
-                    f"{option} of family {_text(name)}",
-                    str(before[option]),
-                    str(now[option]),
-                )
+                subject = f"{option.removesuffix('_s')} of family {_text(name)}"
+                old, new = _option(option, before[option]), _option(option, now[option])
+                yield Difference(Weight.OPTION, subject, old, new)
+
+
+def _option(name: str, value: object) -> str:
+    """Return the value of a family's option as `Family` takes it."""
+    if name == "ttl_s" and value is not None:
+        return f"timedelta(seconds={value})"
+    if name == "keep_deleted_cells" and value != "TTL":
+        return str(value == "TRUE")
+    return repr(value)
 
 
 def _of_tables(recorded: Declaration, declared: Declaration) -> Iterator[Difference]:

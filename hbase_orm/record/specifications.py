@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from enum import Enum
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 from hbase_orm.codecs import Codec
 from hbase_orm.codecs.choices import Code, Enumerated
@@ -127,13 +127,18 @@ def same_codec(recorded: Spec, declared: Spec) -> bool:
     New codes and new members of an enum do not change what the old bytes mean.
     """
     old, new = recorded.get("codes"), declared.get("codes")
-    if old is None or new is None:
+    if not (_is_codes(old) and _is_codes(new)):
         return recorded == declared
     return (
         {**recorded, "codes": 0} == {**declared, "codes": 0}
         and all(new.get(value, data) == data for value, data in old.items())
         and len({**old, **new}) == len({*old.values(), *new.values()})
     )
+
+
+def _is_codes(codes: object) -> TypeGuard[dict[str, str]]:
+    """Return whether codes are texts by value; a damaged record may have anything else."""
+    return isinstance(codes, dict) and all(isinstance(code, str) for code in codes.values())
 
 
 def same_key(recorded: Sequence[Spec], declared: Sequence[Spec]) -> bool:

@@ -16,7 +16,7 @@ from hbase_orm.index.catalog.catalog import CATALOG_TABLE, RECORD_COLUMN
 from hbase_orm.ops import CreateTable, DropTable, FamilyDescriptor, GetRows, TableDescriptor
 from tests.support.backends import thrift1_url
 from tests.support.recording import gateway_of
-from tests.support.store import Store, WithoutThrift2
+from tests.support.store import Store, WithoutThrift2, load
 
 
 class Written(Model, table="incarnations"):
@@ -87,7 +87,7 @@ def uses(engine: Engine, model: Any) -> None:
     with engine.session() as session:
         session.add(model(host="b", note="used"))
         session.flush()
-        assert session.get(model, host="b").note == "used"
+        assert load(session, model, host="b").note == "used"
 
 
 def test_without_thrift2_a_contradicting_model_is_refused_too(store: Store, table: str) -> None:

@@ -167,8 +167,8 @@ def test_a_table_with_rows_of_another_row_key_is_refused() -> None:
 
     key_of, extra = caught.value.differences
     assert "row key" in key_of
-    assert "SaltOf" in key_of
-    assert extra == "family extra: recorded none, declared declared"
+    assert "recorded rowkey(Salt(4), name), declared rowkey(name)" in key_of
+    assert extra == "family extra: not recorded, declared Family()"
 
 
 def test_a_repair_deletes_entries_that_no_row_has() -> None:
