@@ -162,7 +162,7 @@ def _of_columns(recorded: RecordedRows, declared: RecordedRows) -> Iterator[Diff
                 codec_text(known.codec),
                 codec_text(own.codec),
             )
-        elif known.is_required != own.is_required:
+        elif known.is_required != own.is_required and column != recorded.anchor:
             yield Difference(
                 Weight.HARMLESS,
                 f"column {_text(column)}",

@@ -63,7 +63,7 @@ def codec_text(spec: Mapping[str, Any]) -> str:
     if name == "enum":
         return _call("codecs.enum", ["...", f"values={_nested(spec.get('values'))}"])
     options = _options(spec, set())
-    if name in _FACTORIES:
+    if isinstance(name, str) and name in _FACTORIES:
         return _call(f"codecs.{name}", options)
     return _call("codecs.get", [_plain(name), *options])
 
