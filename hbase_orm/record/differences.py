@@ -187,9 +187,7 @@ def _of_fields(recorded: RecordedRows, name: str, model: RecordedModel) -> Itera
     if not moved or not all(moved):
         return
     for field, (before, now) in moved[0].items():
-        yield Difference(
-            Weight.CONTRADICTION, f"column of field {field}", _text(before), _text(now)
-        )
+        yield Difference(Weight.CONTRADICTION, f"field {field}", _text(before), _text(now))
 
 
 def _moved(recorded: RecordedModel, model: RecordedModel) -> dict[str, tuple[bytes, bytes]]:

@@ -179,7 +179,7 @@ CHANGES: list[tuple[dict[str, Any], list[str]]] = [
         [
             "column d:other: not recorded, declared codecs.int64()",
             "column d:s: recorded codecs.int64(), not declared",
-            "column of field size: recorded d:s, declared d:other",
+            "field size: recorded d:s, declared d:other",
         ],
     ),
     (
