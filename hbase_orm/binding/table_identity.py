@@ -71,7 +71,9 @@ def newest_region_ms(table: str) -> Protocol[int]:
     The time is 0 if the table does not exist, or if HBase does not permit to read it.
     """
     try:
-        return max(region.created_ms for region in (yield from ask(ListRegions(table))))
+        return max(
+            region.created_ms for region in (yield from ask(ListRegions(table, needs_times=True)))
+        )
     except RejectedError:
         return 0
 
@@ -93,7 +95,7 @@ def _region_times(names: Sequence[str]) -> Protocol[list[list[int]]]:
     times: list[list[int]] = []
     for name in names:
         try:
-            regions = yield from ask(ListRegions(name))
+            regions = yield from ask(ListRegions(name, needs_times=True))
         except TableNotFoundError:
             continue
         times.append([region.created_ms for region in regions])

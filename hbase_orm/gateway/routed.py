@@ -47,7 +47,6 @@ _ATOMIC_ONLY: tuple[type[Operation[Any]], ...] = (
     GetVersions,
     GetVersionsOfRows,
     ListNamespaces,
-    ListRegions,
 )
 
 
@@ -124,6 +123,8 @@ def needs_atomic(operation: Operation[Any]) -> bool:
     """
     if isinstance(operation, _ATOMIC_ONLY):
         return True
+    if isinstance(operation, ListRegions):
+        return not operation.needs_times
     if isinstance(operation, GetRows):
         return operation.from_ms > 0
     if isinstance(operation, OpenScanner):

@@ -135,8 +135,8 @@ class RegionRange:
         start: The first possible row key of the region; empty means the beginning of the table.
         stop: The first possible row key after the region; None means the end of the table.
         server: The address of the region's server as `host:port`; "memory" in the memory gateway.
-        created_ms: The time when the region was created, by HBase's clock: the id in its name. The
-            regions of a new table have the same time, and so have the two parts of a split region.
+        created_ms: The time when the region was created, by HBase's clock: the id in its name. 0 if
+            it is unknown, because Thrift2 (HBase 2.6) answers 0 for every region. The regions of a new table have the same time, and so have the two parts of a split region.
             A merged region has the greatest time of its parts, plus one. The time is not compared
             for equality.
     """
@@ -214,9 +214,15 @@ class AddFamily(Operation[None]):
 
 @dataclass(frozen=True, slots=True)
 class ListRegions(Operation[list[RegionRange]]):
-    """List a table's regions in key order."""
+    """List a table's regions in key order.
+
+    Attributes:
+        needs_times: Whether the answer must have the times when the regions were created, which
+            only Thrift1 shows.
+    """
 
     table: str
+    needs_times: bool = False
 
 
 @dataclass(frozen=True, slots=True)

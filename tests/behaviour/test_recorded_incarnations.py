@@ -5,12 +5,12 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from hbase_orm import Engine, Family, Index, Key, Mapped, Model, Salt, column, connect, key, rowkey
-from hbase_orm.binding.url import EngineOptions
 from hbase_orm.errors import SchemaDriftError
 from hbase_orm.index.catalog.catalog import CATALOG_TABLE, RECORD_COLUMN
 from hbase_orm.ops import CreateTable, DropTable, FamilyDescriptor, GetRows, TableDescriptor
@@ -63,7 +63,7 @@ def table(store: Store) -> Iterator[str]:
 def only_thrift1(store: Store, on_drift: str = "refuse") -> Iterator[Engine]:
     """Provide another program that has no Thrift2 gateway."""
     if store.engine.options.scheme == "memory":
-        options = EngineOptions(scheme="memory", on_drift=on_drift)
+        options = replace(store.engine.options, on_drift=on_drift)
         yield Engine(WithoutThrift2(store.sent.inner), options)
         return
     with connect(f"{thrift1_url(store.engine)}?on_drift={on_drift}") as engine:
@@ -170,12 +170,8 @@ def test_create_tables_records_no_table_that_others_made(store: Store, table: st
 def test_with_on_drift_warn_a_plain_model_is_used_as_it_is_declared_after_one_warning(
     store: Store, table: str, caplog: pytest.LogCaptureFixture, *, has_thrift2: bool
 ) -> None:
-    options = EngineOptions(scheme="memory", on_drift="warn")
-    if store.engine.options.scheme == "hbase":
-        options = connect(f"{store_url(store)}&on_drift=warn").options
-
     with caplog.at_level(logging.WARNING), only_thrift1(store, "warn") as without:
-        engine = Engine(store.sent.inner, options) if has_thrift2 else without
+        engine = warning_engine(store) if has_thrift2 else without
         uses(engine, Contradicting)
         uses(engine, Contradicting)
 
@@ -184,17 +180,11 @@ def test_with_on_drift_warn_a_plain_model_is_used_as_it_is_declared_after_one_wa
     assert "Salt(4)" in warning
 
 
-def store_url(store: Store) -> str:
-    options = store.engine.options
-    ((host, port), *_), ((host2, port2), *_) = options.thrift1, options.thrift2
-    return f"hbase://{host}:{port}/{options.namespace}?thrift2={host2}:{port2}"
+def warning_engine(store: Store) -> Engine:
+    """Return another program whose URL has `on_drift=warn`."""
+    return Engine(gateway_of(store.engine), replace(store.engine.options, on_drift="warn"))
 
 
 def test_with_on_drift_warn_a_model_with_an_index_is_refused(store: Store) -> None:
-    options = EngineOptions(
-        scheme="memory", namespace=store.engine.options.namespace, on_drift="warn"
-    )
-    engine = Engine(gateway_of(store.engine), options)
-
-    with engine.session() as session, pytest.raises(SchemaDriftError):
+    with warning_engine(store).session() as session, pytest.raises(SchemaDriftError):
         session.get(ContradictingGuarded, host="a")

@@ -197,8 +197,10 @@ def test_a_table_without_split_keys_is_one_region(bench: Bench) -> None:
 
 @pytest.mark.feature(Feature.SCHEMA)
 def test_the_regions_of_a_table_are_as_old_as_the_table(subject: Subject, name: str) -> None:
+    request = ListRegions(name, needs_times=True)
+
     def times() -> set[int]:
-        return {region.created_ms for region in subject.gateway.execute(ListRegions(name))}
+        return {region.created_ms for region in subject.gateway.execute(request)}
 
     _create(subject, name, splits=(b"m", b"t"))
     (first,) = times()
@@ -206,7 +208,8 @@ def test_the_regions_of_a_table_are_as_old_as_the_table(subject: Subject, name: 
     _create(subject, name, splits=(b"m",))
     (second,) = times()
 
-    assert second > first + 100
+    shows_times = subject.name != "thrift2"  # which answers 0 for every region
+    assert (second > first + 100) == shows_times
 
 
 @pytest.mark.feature(Feature.SCHEMA)

@@ -25,6 +25,7 @@ _FAMILY = ops.FamilyDescriptor(b"d")
 _TABLE = ops.TableDescriptor("t", (_FAMILY,))
 
 _DATA: list[Operation[Any]] = [
+    ops.ListRegions("t", needs_times=True),
     ops.Append("t", b"r", {b"d:a": b"1", b"d:b": b"2"}),
     ops.CloseScanner(_SCANNER),
     ops.DisableTable("t"),
