@@ -283,9 +283,9 @@ def test_a_row_that_a_replica_lacks_is_none_and_shows(
 def test_only_the_rows_of_replicas_are_stale(
     store: Store, lagging: Lagging, host: str, *, is_scan: bool
 ) -> None:
-    put_readings(store, host, 1, count=8)
+    put_readings(store, host, 1, count=40)  # in all buckets, but for one run in 10^11
     lagging.behind(Reading, lags=lambda row_key: row_key[0] % 2 == 1)
-    statement = readings(host) if is_scan else readings(host, Reading.n.in_(range(8)))
+    statement = readings(host) if is_scan else readings(host, Reading.n.in_(range(40)))
 
     with lagging.session() as session:
         kind = session.explain(statement).kind
@@ -593,10 +593,9 @@ def test_without_thrift2_a_timeline_read_is_refused_before_anything_is_sent(
             lambda: session.explain(statement, analyze=True),
         ]
         for verb in verbs:
-            with pytest.raises(FeatureMissingError, match="Thrift2") as caught:
+            with pytest.raises(FeatureMissingError, match="thrift2=host:port"):
                 verb()
 
-    assert "thrift2=host:port" in (caught.value.fix or "")
     assert program.sent.requests == []
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from hbase_orm.gateway.base import Gateway
 from hbase_orm.gateway.memory.gateway import MemoryGateway
@@ -52,10 +52,9 @@ class LagsBehind(RecordsRequests):
     def fall_behind(self, *tables: str, lags: Callable[[bytes], bool] = everywhere) -> None:
         """Copy these tables: from now on, replicas answer with what they hold at this time."""
         self._copy, self._copied, self._lags = MemoryGateway(), set(tables), lags
+        for namespace in {table.partition(":")[0] for table in tables if ":" in table}:
+            self._copy.execute(CreateNamespace(namespace))
         for table in tables:
-            namespace, colon, _ = table.partition(":")
-            if colon:
-                self._copy.execute(CreateNamespace(namespace))
             self._copy.execute(CreateTable(self.inner.execute(DescribeTable(table))))
             rows = tuple(_copied(row) for row in rows_in(self.inner, table))
             self._copy.execute(MutateRows(table, rows))
@@ -66,13 +65,16 @@ class LagsBehind(RecordsRequests):
 
     def execute(self, operation: Operation[R], /) -> R:
         self.requests.append(operation)
+        return cast("R", self._answer(operation))
+
+    def _answer(self, operation: Operation[Any]) -> Any:
         match operation:
-            case GetRows(is_timeline=True) if operation.table in self._copied:
-                return cast("R", self._get(operation))
-            case OpenScanner(scan) if scan.is_timeline and scan.table in self._copied:
+            case GetRows(table=table, is_timeline=True) if table in self._copied:
+                return self._get(operation)
+            case OpenScanner(Scan(table=table, is_timeline=True)) if table in self._copied:
                 return self._copy.execute(operation)
             case FetchRows(scanner) if scanner.owner is self._copy:
-                return cast("R", [self._as_read(row) for row in self._copy.execute(operation)])
+                return [self._as_read(row) for row in self._copy.execute(operation)]
             case CloseScanner(scanner) if scanner.owner is self._copy:
                 return self._copy.execute(operation)
         return self.inner.execute(operation)
