@@ -6,7 +6,7 @@ import copy
 import pickle
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, TypeGuard
 
 import pytest
 
@@ -89,14 +89,16 @@ class Account(Model, table="tl_accounts"):
 class Listed(Model, table="tl_listed"):
     d = Family()
     host: Key[str] = key()
-    items: Dynamic[int, str] = dynamic(d, name=codecs.uint64())
+    note: Mapped[str | None] = column(d, default=None)
+    items: Dynamic[int, str] = dynamic(d, prefix="i:", name=codecs.uint64())
 
 
 class Daily(Model, table=TablePerPeriod("tl_daily_%Y%m%d", of="at", period="day")):
     d = Family()
     host: Key[str] = key()
     at: Key[datetime] = key(codecs.seconds())
-    items: Dynamic[int, str] = dynamic(d, name=codecs.uint64())
+    note: Mapped[str | None] = column(d, default=None)
+    items: Dynamic[int, str] = dynamic(d, prefix="i:", name=codecs.uint64())
     __rowkey__ = rowkey(host, Offset("day", of=at))
 
 
@@ -333,6 +335,59 @@ def test_cells_of_packed_rows_and_rows_of_periods_and_ranges_of_entries_show_it(
             assert not any(map(is_stale, session.all(statement)))
 
 
+@pytest.mark.parametrize("is_noted", [True, False])
+@pytest.mark.parametrize("kind", ["Get", "Scan", "Tables"])
+def test_all_requests_for_rows_with_a_range_of_entries_are_timeline_reads(
+    store: Store, lagging: Lagging, host: str, kind: str, *, is_noted: bool
+) -> None:
+    model: Any = Daily if kind == "Tables" else Listed
+    key: dict[str, Any] = {"host": host} | ({"at": NOON} if kind == "Tables" else {})
+    table = store.engine._bound_of(model).with_table_of(key).schema.table
+    if is_noted:
+        store.put(model(**key, note="noted"))
+    else:
+        store.write_raw(table, model.encode_key(**key), other=b"1")  # any cell makes a row
+    lagging.sent.fall_behind(table)
+    conditions = [getattr(model, name) == value for name, value in key.items()]
+    mine = [Listed.host.startswith(host)] if kind == "Scan" else conditions
+    statement = select(model).where(*mine).columns_between(model.items, 7, 9)
+
+    with lagging.session() as session:
+        session.exists(statement)
+        lagging.sent.requests.clear()
+        obj = session.one(statement.consistency("timeline"))
+        assert session.explain(statement).kind == kind
+
+    sent = lagging.sent.requests
+    reads = [each if isinstance(each, GetRows) else each.scan for each in sent if _is_read(each)]
+    assert (obj.note, obj.items, is_stale(obj)) == ("noted" if is_noted else None, {}, True)
+    assert reads
+    assert all(each.is_timeline for each in reads)
+
+
+def _is_read(request: Any) -> TypeGuard[GetRows | OpenScanner]:
+    return isinstance(request, GetRows | OpenScanner)
+
+
+@pytest.mark.parametrize("kind", [GetRows, OpenScanner])
+def test_an_object_is_stale_if_one_of_its_requests_was_answered_by_a_replica(
+    store: Store, lagging: Lagging, host: str, kind: type[Any]
+) -> None:
+    store.put(with_items(Listed(host=host, note="noted")))
+    mine = select(Listed).where(Listed.host.startswith(host)).columns_between(Listed.items, 7, 9)
+
+    def lags(row_key: bytes) -> bool:
+        del row_key
+        return [each for each in lagging.sent.requests if _is_read(each)][-1].__class__ is kind
+
+    lagging.behind(Listed, lags=lags)
+
+    with lagging.session() as session:
+        obj = session.one(mine.consistency("timeline"))
+
+    assert (obj.note, is_stale(obj)) == ("noted", True)
+
+
 def test_a_range_of_entries_from_a_replica_makes_its_object_stale(
     store: Store, lagging: Lagging, host: str
 ) -> None:
@@ -493,6 +548,17 @@ def test_a_timeline_read_uses_no_index_and_repairs_nothing(
     assert 'without .consistency("timeline")' in (caught.value.fix or "")
     assert lagging.sent.writes == []
     assert store.engine.verify_index(Account, Account.by_email).is_sound
+
+
+def test_an_order_that_only_an_index_has_is_refused_without_the_advice_to_declare_one(
+    store: Store,
+) -> None:
+    statement = select(Account).order_by(Account.points.asc()).where(Account.host == "a")
+
+    with store.engine.session() as session, pytest.raises(QueryError, match="order") as caught:
+        session.all(statement.consistency("timeline"))
+
+    assert "Index" not in (caught.value.fix or "")
 
 
 def test_deleting_by_what_replicas_return_is_refused(store: Store, host: str) -> None:
