@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from hbase_orm.execute.by_entries import IndexedRow
 from hbase_orm.execute.meter import Meter, MeteredGateway
-from hbase_orm.execute.run import PeriodRow, rows_of
+from hbase_orm.execute.run import PeriodRow, as_stale, rows_of
+from hbase_orm.execute.staleness import Staleness
 from hbase_orm.execute.steps import (
     DoubtfulEntry,
     Emit,
@@ -32,7 +33,9 @@ __all__ = [
     "PeriodRow",
     "Reading",
     "Rows",
+    "Staleness",
     "Step",
+    "as_stale",
     "close_now",
     "is_dropped",
     "rows_of",

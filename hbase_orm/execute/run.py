@@ -24,6 +24,7 @@ from hbase_orm.ops import (
     KeyRange,
     Row,
     Scan,
+    StaleRow,
 )
 from hbase_orm.query import (
     EmptyPlan,
@@ -65,7 +66,9 @@ def iter_nothing() -> Rows:
 
 
 def _get(plan: GetPlan) -> Rows:
-    request = GetRows(plan.schema.table, plan.keys, plan.fetched, *plan.timestamps)
+    request = GetRows(
+        plan.schema.table, plan.keys, plan.fetched, *plan.timestamps, plan.is_timeline
+    )
     rows = yield from plan.schema.storage.get(request, plan.families)
     yield Emit([row for row in rows if row is not None])
 
@@ -83,6 +86,7 @@ def _reader(plan: ScanPlan | SaltedScanPlan, ranges: Sequence[KeyRange]) -> Rang
             caching_rows=pace.caching_rows,
             before_ms=before_ms,
             from_ms=from_ms,
+            is_timeline=plan.is_timeline,
         )
         for key_range in plan.schema.storage.row_ranges(ranges, reverse=plan.reverse)
     ]
@@ -129,10 +133,25 @@ class PeriodRow(Row):
     start: datetime
 
 
+@dataclass(slots=True)
+class StalePeriodRow(PeriodRow, StaleRow):
+    """A row of a period's table that a replica returned."""
+
+
+def as_stale(row: Row) -> Row:
+    """Return the row as one that a replica returned."""
+    if isinstance(row, StaleRow):
+        return row
+    if isinstance(row, PeriodRow):
+        return StalePeriodRow(row.key, row.cells, row.start)
+    return StaleRow(row.key, row.cells)
+
+
 def _tables(plan: TablesPlan) -> Rows:
     """Read one table after another; a missing table counts as empty."""
+    convert = _timeline_rows_of_period if plan.is_timeline else _of_period
     for start, inner in plan.plans:
-        of_period = partial(_of_period, start)
+        of_period = partial(convert, start)
         try:
             yield from through(rows_of(inner, None), of_period)
         except TableNotFoundError:
@@ -141,3 +160,9 @@ def _tables(plan: TablesPlan) -> Rows:
 
 def _of_period(start: datetime, emit: Emit) -> Rows:
     yield Emit([PeriodRow(row.key, row.cells, start) for row in emit.rows])
+
+
+def _timeline_rows_of_period(start: datetime, emit: Emit) -> Rows:
+    rows = [PeriodRow(row.key, row.cells, start) for row in emit.rows]
+    pairs = zip(rows, emit.rows, strict=True)
+    yield Emit([as_stale(row) if isinstance(read, StaleRow) else row for row, read in pairs])

@@ -23,6 +23,7 @@ class Feature(Enum):
     RAW_READ = "reads that show tombstones (GetVersions with raw)"
     SCHEMA = "full table administration (CreateTable with splits, AddFamily, namespaces)"
     MULTI_INCREMENT = "several counters of a row in one atomic call"
+    TIMELINE = "reads that replicas of regions may answer (is_timeline of GetRows and Scan)"
 
 
 class Gateway(Protocol):

@@ -18,7 +18,7 @@ group. It continues after the protocols of the group have ended.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeVar, cast
 
 from hbase_orm.errors import GatewayError, RejectedError
@@ -297,7 +297,8 @@ def _is_unjoined(operation: Operation[Any], unjoined: frozenset[str]) -> bool:
 def _kind(operation: Operation[Any]) -> Any:
     """Return a key that is the same for requests that may be joined; None for other requests."""
     if isinstance(operation, GetRows):
-        return GetRows, operation.table, operation.columns, operation.before_ms, operation.from_ms
+        times = operation.before_ms, operation.from_ms
+        return GetRows, operation.table, operation.columns, *times, operation.is_timeline
     if isinstance(operation, GetVersions):
         wanted = operation.columns, operation.max_versions, operation.raw
         return GetVersions, operation.table, *wanted
@@ -319,7 +320,7 @@ def _joined(operations: Sequence[Operation[Any]]) -> Operation[Any]:
     first = operations[0]
     if isinstance(first, GetRows):
         keys = tuple(row for each in operations for row in _rows(each))
-        return GetRows(first.table, keys, first.columns, first.before_ms, first.from_ms)
+        return replace(first, keys=keys)
     if isinstance(first, GetVersions):
         keys = tuple(row for each in operations for row in _rows(each))
         wanted = first.columns, first.max_versions, first.raw

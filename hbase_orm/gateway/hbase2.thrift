@@ -32,6 +32,12 @@ struct ColumnAmount {
 struct Result {
   1: binary row
   2: list<ColumnValue> values
+  3: bool is_stale
+}
+
+enum Consistency {
+  STRONG = 1
+  TIMELINE = 2
 }
 
 enum DeleteType {
@@ -45,6 +51,7 @@ struct GetRequest {
   4: TimeRange time_range
   5: i32 max_versions
   7: map<binary, binary> attributes
+  9: Consistency consistency
 }
 
 struct PutRequest {
@@ -78,6 +85,7 @@ struct ScanRequest {
   7: binary filter
   8: i32 batch_cells
   11: bool reversed
+  16: Consistency consistency
 }
 
 // A union: exactly one field is set.

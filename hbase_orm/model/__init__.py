@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hbase_orm.model.base import Model, check_key_arguments
+from hbase_orm.model.base import Model, check_key_arguments, is_stale
 from hbase_orm.model.discovery import models
 from hbase_orm.model.fields.counters import Counter, CounterExpr, Version, counter, version
 from hbase_orm.model.fields.dynamics import Dynamic, dynamic
@@ -23,6 +23,7 @@ __all__ = [
     "column",
     "counter",
     "dynamic",
+    "is_stale",
     "key",
     "models",
     "related",

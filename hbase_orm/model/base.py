@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, dataclass_transform
 
 from hbase_orm.codecs import Codec
-from hbase_orm.errors import RowKeyError
+from hbase_orm.errors import RowKeyError, ValidationError
 from hbase_orm.model.declare.declare import (
     build_schema,
     declared,
@@ -319,6 +319,24 @@ class Model:
 
 # The slot's own setter: `Model.__setattr__` is for users' fields.
 _set_state: SetState = Model.__dict__["__state__"].__set__
+
+
+def is_stale(obj: Model, /) -> bool:
+    """Return whether a replica returned the object's row, so that its values may be outdated.
+
+    Only statements with `.consistency("timeline")` read from replicas. The object stays stale until
+    `session.refresh(obj)`, or another strong read of its session, reads the row again.
+
+    Raises:
+        ValidationError: The argument is not an object of a model.
+    """
+    if not isinstance(obj, Model):
+        raise ValidationError(
+            "the argument is not an object of a model",
+            got=repr(obj),
+            fix="for selected values, use the attribute stale of the stream or page",
+        )
+    return obj.__state__.is_stale
 
 
 def check_key_arguments(schema: TableSchema, key: Mapping[str, Any]) -> None:

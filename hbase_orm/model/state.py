@@ -18,6 +18,9 @@ _DEFERRED: Final = "_loaded_deferred"
 _RELATED: Final = "_loaded_related"
 _SALTED_KEY: Final = "_drawn_key"
 _READ_IN_PART: Final = "_read_in_part"
+_READ_FROM_REPLICA: Final = "_read_from_replica"
+
+_RARE: Final = frozenset({_DEFERRED, _RELATED, _SALTED_KEY, _READ_IN_PART, _READ_FROM_REPLICA})
 
 _NOTHING: Final[dict[str, Any]] = {}
 
@@ -101,6 +104,15 @@ class InstanceState:
     def entry_range(self, text: str | None) -> None:
         self._set_rare(_READ_IN_PART, text)
 
+    @property
+    def is_stale(self) -> bool:
+        """Whether a replica returned the object's row, and no strong read returned it since."""
+        return _READ_FROM_REPLICA in self.rare
+
+    @is_stale.setter
+    def is_stale(self, value: bool) -> None:
+        self._set_rare(_READ_FROM_REPLICA, value or None)
+
     def _set_rare(self, name: str, value: Any) -> None:
         rare = {key: each for key, each in self.rare.items() if key != name}
         self.rare = rare if value is None else {**rare, name: value}
@@ -161,6 +173,6 @@ def unpickled_state(pickled: tuple[Any, ...]) -> tuple[dict[str, Any], InstanceS
     values, row, *origin = pickled
     state = new_state(row)
     state.origin = origin[0] if origin else None
-    names = {_DEFERRED, _RELATED, _SALTED_KEY, _READ_IN_PART} & values.keys()
+    names = _RARE & values.keys()
     state.rare = {name: values[name] for name in names} or _NOTHING
     return {name: value for name, value in values.items() if name not in names}, state

@@ -125,6 +125,8 @@ def refresh(
         ):
             replaced += _take_field(schema, name, values, new)
     state.entry_range = None
+    if state.is_stale is not read.is_stale:
+        state.is_stale = read.is_stale
     # Changed fields stay loaded or unloaded, as they were.
     state.deferred = (read.deferred - changes.fields) | (state.deferred & changes.fields)
     state.origin = bound.origin

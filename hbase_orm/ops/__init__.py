@@ -85,6 +85,7 @@ from hbase_orm.ops.rows import (
     Cell,
     Row,
     ScannerId,
+    StaleRow,
     StoredVersion,
 )
 from hbase_orm.ops.scanner import (
@@ -144,6 +145,7 @@ __all__ = [
     "ScannerId",
     "SideBySide",
     "Sleep",
+    "StaleRow",
     "StoredVersion",
     "TableDescriptor",
     "Together",

@@ -195,11 +195,15 @@ class ProtocolRun(Generic[Q, R]):
         else:
             self.send(answer)
 
-    def pass_on(self) -> Generator[Q, Any, None]:
+    def pass_on(self, convert: Callable[[Any], Any] | None = None) -> Generator[Q, Any, None]:
         """Yield the present request, and send the answer or the error to the protocol of this run.
 
         Another protocol does `yield from run.pass_on()`, so that its own driver executes the
         requests of both protocols.
+
+        Args:
+            convert: A function that makes the answer to send of the driver's answer; None sends the
+                driver's answer.
         """
         request: Any = self.request
         try:
@@ -207,7 +211,7 @@ class ProtocolRun(Generic[Q, R]):
         except Exception as error:  # noqa: BLE001  # the protocol decides, whatever it is
             self.throw(error)
         else:
-            self.send(answer)
+            self.send(answer if convert is None else convert(answer))
 
     def rest(self) -> Generator[Q, Any, R]:
         """Return a protocol that continues this one from the present request to the same result."""

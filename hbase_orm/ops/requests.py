@@ -19,6 +19,8 @@ class GetRows(Operation[list[Row | None]]):
         columns: The columns or whole families to read; empty means everything.
         before_ms: Read only cells with a timestamp before this; None means all.
         from_ms: Read only cells with this timestamp or a later one. Values above 0 need Thrift2.
+        is_timeline: Whether a replica of a region may answer. Its answers are `StaleRow` objects,
+            also for rows that it does not have. Needs Thrift2.
     """
 
     table: str
@@ -26,6 +28,7 @@ class GetRows(Operation[list[Row | None]]):
     columns: tuple[bytes, ...] = ()
     before_ms: int | None = None
     from_ms: int = 0
+    is_timeline: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +78,8 @@ class Scan:
         caching_rows: The number of rows that the gateway fetches from a region server at once.
         before_ms: Read only cells with a timestamp before this; None means all.
         from_ms: Read only cells with this timestamp or a later one. Values above 0 need Thrift2.
+        is_timeline: Whether replicas of regions may answer. Their rows are `StaleRow` objects.
+            Needs Thrift2.
     """
 
     table: str
@@ -85,6 +90,7 @@ class Scan:
     caching_rows: int = 1000
     before_ms: int | None = None
     from_ms: int = 0
+    is_timeline: bool = False
 
 
 @dataclass(frozen=True, slots=True)

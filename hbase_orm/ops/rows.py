@@ -24,6 +24,14 @@ class Row:
     cells: dict[bytes, Cell]
 
 
+@dataclass(slots=True)
+class StaleRow(Row):
+    """A row of a timeline read that a replica returned; it may be older than the stored row.
+
+    A stale row without cells stands for a row that the replica does not have.
+    """
+
+
 class StoredVersion(NamedTuple):
     """One stored version of a column or, in a raw read, a tombstone.
 

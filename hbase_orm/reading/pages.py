@@ -39,11 +39,14 @@ class Page(Generic[T]):
             - "size": the page is full, and more follows.
             - "limit": the statement's limit is reached.
             - "cut_short": the read ended early. The token continues it.
+        stale: Whether a replica answered: objects may be outdated, and others missing. Only
+            statements with `.consistency("timeline")` read from replicas.
     """
 
     items: list[T] = field(default_factory=list)
     token: str | None = None
     reason: Literal["exhausted", "size", "limit", "cut_short"] = "exhausted"
+    stale: bool = False
 
 
 @dataclass(frozen=True, slots=True)

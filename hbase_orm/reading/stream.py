@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from itertools import islice
@@ -17,8 +17,8 @@ from hbase_orm.binding.dictionaries import Numbers
 from hbase_orm.binding.table_writer import TableWriter
 from hbase_orm.binding.usable_indexes import by_readable_index, while_usable
 from hbase_orm.errors import StreamInterruptedError
-from hbase_orm.execute import Emit, Note, Rows, rows_of, through
-from hbase_orm.ops import Protocol, RenewTimeLimit, Row, ask
+from hbase_orm.execute import Emit, Note, Rows, Staleness, rows_of, through
+from hbase_orm.ops import Protocol, RenewTimeLimit, Row, StaleRow, ask
 from hbase_orm.query import (
     GetPlan,
     IndexPlan,
@@ -37,6 +37,7 @@ from hbase_orm.reading.results import (
     sort_values,
     sorted_values,
 )
+from hbase_orm.reading.timeline import without_indexes
 from hbase_orm.reading.wide_rows import ReadObserver, leave_out_others, rows_with_entries
 from hbase_orm.schema import NO_FIELDS
 
@@ -55,11 +56,32 @@ class Stream(Iterator[T], Generic[T]):
     mean that everything was read.
     """
 
-    def __init__(self, items: Iterator[Any], close: Callable[[], None]) -> None:
-        """Make a stream of `items`; `close` releases the scanners."""
+    def __init__(
+        self,
+        items: Iterator[Any],
+        close: Callable[[], None],
+        staleness: Staleness | None = None,
+    ) -> None:
+        """Make a stream of `items`.
+
+        Args:
+            items: The results.
+            close: A function that releases the scanners.
+            staleness: Records whether a replica answered; None for results that no replica gives.
+        """
         self._items = items
         self._close = close
+        self._staleness = staleness or Staleness()
         self._is_under_way = False
+
+    @property
+    def stale(self) -> bool:
+        """Whether a replica answered so far: results may be outdated, and others missing.
+
+        Only statements with `.consistency("timeline")` read from replicas. The results are read
+        some at a time, so the value is final at the end of the stream.
+        """
+        return self._staleness.is_stale
 
     def __next__(self) -> T:
         """Return the next result.
@@ -117,6 +139,8 @@ def planned(stmt: Select[Any], bound: BoundModel, catalog: CatalogCache) -> Prot
     """
     if stmt.times is not None:
         stmt = by_row_key(stmt)
+    if stmt.is_timeline:
+        stmt = without_indexes(stmt)
     numbers: Numbers = {}
     starts: list[datetime] | None = None
     if bound.needs_look_ups:
@@ -131,10 +155,10 @@ def planned(stmt: Select[Any], bound: BoundModel, catalog: CatalogCache) -> Prot
             bound,
             catalog,
         )
-    if stmt.times is None:
+    if stmt.times is None and not stmt.is_timeline:
         return chosen
-    of_times = partial(replace, times=stmt.times)
-    return of_times(chosen.in_each_table(of_times))
+    as_selected = partial(replace, times=stmt.times, is_timeline=stmt.is_timeline)
+    return as_selected(chosen.in_each_table(as_selected))
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,10 +170,12 @@ class PlannedRead:
         after: A function to call after the read. It returns the protocol that repairs index
             entries, or None if there are no entries to repair. The attribute is None if the read
             collects no entries.
+        staleness: Records whether a replica answered.
     """
 
     rows: Rows
     after: Callable[[], Protocol[None] | None] | None = None
+    staleness: Staleness = field(default_factory=Staleness)
 
 
 def read_of(
@@ -173,6 +199,9 @@ def read_of(
             and the engine repairs on read, the entries are repaired after the read.
     """
     rows = _rows(stmt, chosen, bound, observer or ReadObserver())
+    if stmt.is_timeline:
+        staleness = Staleness()
+        return PlannedRead(staleness.watch(rows), staleness=staleness)
     if not isinstance(chosen, IndexPlan):
         return PlannedRead(rows)
     repairs = None
@@ -246,6 +275,7 @@ def _objects(
     conditions = stmt.conditions if stmt.entries is None else ()
     check = bound.matches.of(conditions)
     loaded = loaded_by(stmt, bound.schema) if bound.defers else NO_FIELDS
+    is_usual = stmt.entries is None and stmt.times is None and not stmt.is_timeline
     for page in pages:
         for row in page:
             if not bound.exists(row):
@@ -253,8 +283,16 @@ def _objects(
             obj = bound.with_table_of_row(row).hydrate(row, loaded)
             if check is not None and not check(obj.__dict__):
                 continue
-            if stmt.entries is not None:
-                leave_out_others(stmt.entries, obj)
-            if stmt.times is not None:
-                obj.__state__.row = None  # changes are not compared with past cells
+            if not is_usual:
+                _note_read(stmt, row, obj)
             yield row, obj
+
+
+def _note_read(stmt: Select[Any], row: Row, obj: Any) -> None:
+    """Note in an object how it was read: in part, from the past, or from a replica."""
+    if stmt.entries is not None:
+        leave_out_others(stmt.entries, obj)
+    if stmt.times is not None:
+        obj.__state__.row = None  # changes are not compared with past cells
+    if isinstance(row, StaleRow):
+        obj.__state__.is_stale = True

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any, Final
 
 from hbase_orm.binding.bound_model import BoundModel
-from hbase_orm.execute import Emit, Rows, rows_of, through
+from hbase_orm.execute import Emit, Rows, as_stale, rows_of, through
 from hbase_orm.ops import (
     GetRows,
     KeyRange,
@@ -20,6 +20,7 @@ from hbase_orm.ops import (
     RetryPolicy,
     Row,
     Scan,
+    StaleRow,
     ask,
     first_rows,
 )
@@ -89,10 +90,11 @@ class _EntryReader:
         cells = {c: cell for c, cell in row.cells.items() if not any(d.holds(c) for d in dynamics)}
         if self._slice is not None:
             scan = self._slice.scan_of(bound.schema.table, row.key)
-            read = yield from _first_row(_in_times(scan, self._chosen))
+            read = yield from _first_row(_as_chosen(scan, self._chosen))
             if read is not None:
                 self._observer.note_extra_rows(1)
                 cells.update(read.cells)
+                row = _stale_like(read, row)
         return replace(row, cells=cells)
 
 
@@ -117,14 +119,16 @@ def _rows_of_any_cell(chosen: Plan, bound: BoundModel, columns: tuple[bytes, ...
 
 def _rows_by_key(chosen: GetPlan, columns: tuple[bytes, ...]) -> Rows:
     table, families = chosen.schema.table, chosen.schema.family_names
-    rows = yield from ask(GetRows(table, chosen.keys, columns, *chosen.timestamps))
+    request = GetRows(table, chosen.keys, columns, *chosen.timestamps, chosen.is_timeline)
+    rows = yield from ask(request)
     for key, row in zip(chosen.keys, rows, strict=True):
         if row is not None:
             yield Emit([row])
             continue
         scan = Scan(table, KeyRange.single(key), families, bytes(EXISTENCE), caching_rows=1)
-        if (yield from _first_row(_in_times(scan, chosen))) is not None:
-            yield Emit([Row(key, {})])
+        existing = yield from _first_row(_as_chosen(scan, chosen))
+        if existing is not None:
+            yield Emit([_stale_like(existing, Row(key, {}))])
 
 
 def _of_existence(plan: Plan) -> Plan:
@@ -148,6 +152,7 @@ def _of_existence(plan: Plan) -> Plan:
                 filter=exists,
                 unconditional=exists,
                 times=plan.times,
+                is_timeline=plan.is_timeline,
             )
     return plan
 
@@ -166,21 +171,28 @@ def _with_columns(chosen: Plan, bound: BoundModel, columns: tuple[bytes, ...], e
         full = {}
         for table, some in by_table.items():
             keys = tuple(row.key for row in some)
-            answer = yield from ask(GetRows(table, keys, columns, *chosen.timestamps))
+            timestamps, is_timeline = chosen.timestamps, chosen.is_timeline
+            answer = yield from ask(GetRows(table, keys, columns, *timestamps, is_timeline))
             full.update({(table, row.key): row for row in answer if row is not None})
         tables = [bound.with_table_of_row(row).schema.table for row in rows]
         whole = [full.get((table, row.key)) for table, row in zip(tables, rows, strict=True)]
         yield Emit(
             [
-                replace(row, cells={} if read is None else read.cells)
+                replace(_stale_like(read, row), cells={} if read is None else read.cells)
                 for row, read in zip(rows, whole, strict=True)
             ]
         )
 
 
-def _in_times(scan: Scan, plan: Plan) -> Scan:
+def _as_chosen(scan: Scan, plan: Plan) -> Scan:
+    """Return the scan with the timestamps and the consistency of a plan."""
     before_ms, from_ms = plan.timestamps
-    return replace(scan, before_ms=before_ms, from_ms=from_ms)
+    return replace(scan, before_ms=before_ms, from_ms=from_ms, is_timeline=plan.is_timeline)
+
+
+def _stale_like(read: Row | None, row: Row) -> Row:
+    """Return `row`, as a stale row if `read` is one; both belong to the same object."""
+    return as_stale(row) if isinstance(read, StaleRow) else row
 
 
 def _first_row(scan: Scan) -> Protocol[Row | None]:

@@ -12,7 +12,7 @@ from typing import Protocol
 
 from hbase_orm import ops
 from hbase_orm.errors import CodecError, CorruptRowError
-from hbase_orm.ops import Delete, GetRows, KeyRange, Put, Row, RowMutation, ask, merged
+from hbase_orm.ops import Delete, GetRows, KeyRange, Put, Row, RowMutation, StaleRow, ask, merged
 from hbase_orm.rowkey import KeyLayout
 
 
@@ -252,6 +252,7 @@ class StoredAsCells:
     def _cells(self, rows: Iterable[Row], *, reverse: bool = False) -> Iterator[Row]:
         column = self.column
         for row in rows:
+            of_cell = StaleRow if isinstance(row, StaleRow) else Row
             for name in sorted(row.cells, reverse=reverse):
                 qualifier = name[len(column) :]
                 if len(qualifier) != self.width_bytes:
@@ -264,4 +265,4 @@ class StoredAsCells:
                         fix="let no other program write this family, or give the model another "
                         "family",
                     )
-                yield Row(row.key + qualifier, {column: row.cells[name]})
+                yield of_cell(row.key + qualifier, {column: row.cells[name]})

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain
 from typing import Any, TypeVar
 
@@ -27,6 +28,7 @@ from hbase_orm.reading.history import CellVersion, StoredCell, history_of, store
 from hbase_orm.reading.pages import Page, page_request
 from hbase_orm.reading.related_objects import Load, loader, with_related
 from hbase_orm.reading.stream import Stream, planned, read_of, selected
+from hbase_orm.reading.timeline import check_can_read_timeline
 from hbase_orm.schema import Expr
 from hbase_orm.session.pending import PendingWrites
 from hbase_orm.session.state import SessionState, check_statement
@@ -109,8 +111,7 @@ class Reader:
                 return list(values)
         self._use(stmt)
         bound = self._state.bound(stmt.model)
-        items, close = self._selected(replace(stmt, related=()))
-        with Stream[Any](items, close) as stream:
+        with self._selected(replace(stmt, related=())) as stream:
             objects = [self._attach_whole(stmt, bound, obj) for obj in stream]
         self._load_related(stmt, objects)
         return objects
@@ -134,8 +135,7 @@ class Reader:
     def stream(self, stmt: Select[T]) -> Stream[T]:
         """Return an iterator over the objects or values that the statement selects."""
         check_statement(stmt)
-        items, close = self._selected(stmt)
-        return Stream(with_after_load(stmt, items), close)
+        return self._selected(stmt, partial(with_after_load, stmt))
 
     def page(self, stmt: Select[T], size: int, token: str | None) -> Page[T]:
         """Return one page of the objects that the statement selects, with the next page's token."""
@@ -147,6 +147,8 @@ class Reader:
         read = read_of(stmt, chosen, bound, runtime.writer)
         reading = request.page(read.rows, chosen, lambda obj: self._attach_whole(stmt, bound, obj))
         page = runtime.read(reading, read.after).result()
+        if read.staleness.is_stale:
+            page = replace(page, stale=True)
         self._load_related(stmt, page.items)
         return page
 
@@ -183,8 +185,10 @@ class Reader:
         Raises:
             SchemaDriftError: A model contradicts the record of its table.
             QueryError: The statement cannot be planned.
+            FeatureMissingError: A timeline read has no Thrift2 gateway.
         """
         bound, catalog = self._state.bound(stmt.model), self._runtime.catalog
+        check_can_read_timeline(stmt, self._runtime.features)
         if not is_fresh(bound, catalog):
             # The record is the better reason to refuse a model than its indexes are.
             with suppress(SchemaError):
@@ -193,8 +197,10 @@ class Reader:
         related = (stmt.model.__related__[field.name].target for field in stmt.related)
         self._state.use(stmt.model, *related)
 
-    def _selected(self, stmt: Select[Any]) -> tuple[Iterator[Any], Callable[[], None]]:
-        """Return an iterator over the results of a statement, and a function that ends the read.
+    def _selected(
+        self, stmt: Select[Any], convert: Callable[[Iterator[Any]], Iterator[Any]] = iter
+    ) -> Stream[Any]:
+        """Return a stream of the results of a statement, converted by `convert`.
 
         The load hooks of related objects are called. The load hooks of the results are not called.
         """
@@ -204,10 +210,10 @@ class Reader:
         read = read_of(stmt, chosen, bound, runtime.writer)
         if not stmt.related:
             pages = runtime.read(read.rows, read.after)
-            return selected(pages, bound, stmt), pages.close
+            return Stream(convert(selected(pages, bound, stmt)), pages.close, read.staleness)
         rows = with_related(read.rows, bound, stmt, self._loader(stmt))
         pages = runtime.read(rows, read.after)
-        return chain.from_iterable(pages), pages.close
+        return Stream(convert(chain.from_iterable(pages)), pages.close, read.staleness)
 
     def _loader(self, stmt: Select[Any]) -> Load:
         return loader(stmt, self._state.bound, lambda _, obj: call_after_load_hook(obj))
@@ -221,13 +227,14 @@ class Reader:
         """Return the session's object of the row that `obj` was read from.
 
         There are two exceptions. If the statement selects values of fields, `obj` is such a value
-        and is returned as it is. If the statement reads only a part of each row, `obj` is returned
-        after its load hook, without being attached to the session.
+        and is returned as it is. If the statement reads only a part of each row, or if replicas
+        may answer it, `obj` is returned after its load hook, without being attached to the session.
         """
         if stmt.selection is not None:
             return obj  # values of fields
         is_whole = stmt.entries is None and stmt.times is None
-        return self._state.attach(bound, obj) if is_whole else call_after_load_hook(obj)
+        is_attached = is_whole and not stmt.is_timeline
+        return self._state.attach(bound, obj) if is_attached else call_after_load_hook(obj)
 
 
 def _stored(

@@ -123,8 +123,8 @@ def refuse_extras(stmt: Select[Any]) -> None:
     """Raise an error for a statement that does not just select whole rows.
 
     Raises:
-        QueryError: The statement selects fields, single dynamic columns or groups, reads the past,
-            sorts in memory, or loads related rows.
+        QueryError: The statement selects fields, single dynamic columns or groups, reads the past
+            or from replicas, sorts in memory, or loads related rows.
     """
     if stmt.entries is not None:
         raise QueryError(
@@ -144,6 +144,12 @@ def refuse_extras(stmt: Select[Any]) -> None:
             "delete_where() cannot select rows by their state in the past",
             got=repr(stmt.times),
             fix="leave .as_of() and .between_timestamps() out",
+        )
+    if stmt.is_timeline:
+        raise QueryError(
+            "delete_where() cannot select rows by the outdated state that replicas may return",
+            got="timeline",
+            fix='leave .consistency("timeline") out',
         )
     if stmt.sort is not None:
         raise QueryError(

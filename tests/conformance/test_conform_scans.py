@@ -18,6 +18,7 @@ from hbase_orm.ops import (
     CloseScanner,
     FamilyDescriptor,
     FetchRows,
+    GetRows,
     KeyRange,
     MutateRows,
     OpenScanner,
@@ -26,6 +27,7 @@ from hbase_orm.ops import (
     RowMutation,
     Scan,
     ScannerId,
+    StaleRow,
 )
 from tests.conformance.bench import Bench, Subject, row_values
 
@@ -37,6 +39,36 @@ def letters(bench: Bench) -> Bench:
     """Return a bench with the rows a to e."""
     bench.run_rows(*(bench.mutation(Put(b"d:x", name, 10), row=name) for name in LETTERS))
     return bench
+
+
+@pytest.mark.feature(Feature.TIMELINE)
+@pytest.mark.parametrize("reverse", [False, True])
+def test_a_timeline_scan_of_regions_that_answer_is_a_strong_one(
+    letters: Bench, *, reverse: bool
+) -> None:
+    letters.put_row(b"c", {b"e:%02d" % number: b"1" for number in range(20)}, 10)
+
+    rows = letters.scan(
+        Scan(letters.table, KeyRange.prefix(letters.prefix), reverse=reverse, is_timeline=True)
+    )
+
+    strong = letters.scan(Scan(letters.table, KeyRange.prefix(letters.prefix), reverse=reverse))
+    assert len(rows) == len(LETTERS)
+    assert rows == strong
+    assert not any(isinstance(row, StaleRow) for row in rows)
+
+
+@pytest.mark.feature(Feature.TIMELINE)
+@pytest.mark.parametrize("names", [[b"a"], [b"a", b"x", b"e"]])
+def test_a_timeline_get_of_regions_that_answer_is_a_strong_one(
+    letters: Bench, names: list[bytes]
+) -> None:
+    keys = tuple(map(letters.key, names))
+
+    rows = letters.run(GetRows(letters.table, keys, is_timeline=True))
+
+    assert rows == letters.run(GetRows(letters.table, keys))
+    assert not any(isinstance(row, StaleRow) for row in rows)
 
 
 def test_rows_come_in_key_order_with_their_cells(bench: Bench) -> None:

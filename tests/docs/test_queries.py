@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from types import ModuleType
 
@@ -12,6 +12,8 @@ import pytest
 
 import hbase_orm
 from hbase_orm import Family, Key, Mapped, Model, codecs, column, connect, key, select
+from tests.support.recording import gateway_of, through
+from tests.support.replicas import LagsBehind
 
 PAGE = (Path(__file__).parents[2] / "docs" / "queries.md").read_text(encoding="utf-8")
 
@@ -51,6 +53,24 @@ def test_the_related_rows_beside_everything_that_the_library_names(
 
     assert capsys.readouterr().out == "1 Ada\n2 unknown\n"
     assert models["Order"].__related__["before"].target is models["Order"]
+
+
+def test_a_read_from_replicas_shows_that_one_answered(capsys: pytest.CaptureFixture[str]) -> None:
+    program = compile(example_of("Reads from replicas"), "<docs>", "exec", dont_inherit=True)
+    with connect("memory://") as engine:
+        engine.create_tables(Reading)
+        lagging = LagsBehind(gateway_of(engine))
+        with through(lagging, engine).session() as session:
+            session.add(Reading(host="web-1", at=datetime.now(UTC), value=0.5))
+            session.flush()
+            names = {"Reading": Reading, "select": select, "session": session}
+            exec(program, names)
+            answered = capsys.readouterr().out
+            lagging.fall_behind("readings")
+            exec(program, names)
+
+    assert (names["values"], answered) == ([0.5], "")
+    assert capsys.readouterr().out == "a replica answered: newer values may be missing\n"
 
 
 def test_the_sort_is_a_statement() -> None:

@@ -32,6 +32,7 @@ from hbase_orm import (
     connect,
     counter,
     func,
+    is_stale,
     key,
     rowkey,
     select,
@@ -89,6 +90,12 @@ def writes_at_once(session: Session, account: Account) -> None:
     assert_type(session.history(account, Account.status, limit=5), list[CellVersion[str]])
     session.add(account, ttl=timedelta(hours=1))
     assert_type(session.first(select(Account).as_of(datetime.now())), Account | None)
+    timeline = select(Account).where(Account.number == 1).consistency("timeline")
+    assert_type(timeline, Select[Account])
+    assert_type(timeline.consistency("strong").limit(3), Select[Account])
+    assert_type(is_stale(session.one(timeline)), bool)
+    assert_type(session.page(timeline, size=3).stale, bool)
+    assert_type(session.stream(select(Account.status).consistency("timeline")).stale, bool)
 
 
 def scores(session: Session) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from hbase_orm import Counter, Engine, Family, Index, Key, Mapped, Model, Session, codecs, column, connect, counter, func, key, select
+from hbase_orm import Counter, Engine, Family, Index, Key, Mapped, Model, Session, codecs, column, connect, counter, func, is_stale, key, select
 
 
 class B(Model, table="b"):
@@ -42,6 +42,9 @@ def statements() -> None:
     select(B).using("by_name")  # E
     select(B).order_by(B.name)  # E
     select(B).limit("3")  # E
+    select(B).consistency("eventual")  # E
+    select(B).consistency(level="timeline")  # E
+    is_stale(select(B))  # E
     select(NoModel)  # E
     select("b")  # E
     select(B.name, "at")  # E

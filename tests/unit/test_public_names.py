@@ -64,6 +64,7 @@ PUBLIC = [
     "dynamic",
     "errors",
     "func",
+    "is_stale",
     "key",
     "models",
     "related",

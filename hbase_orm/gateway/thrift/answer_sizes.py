@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from hbase_orm.gateway.checks import without_quoted
-from hbase_orm.ops import Row, Scan
+from hbase_orm.ops import Row, Scan, StaleRow
 
 ANSWER_BYTES: Final = 2 << 20
 """The intended size of one answer in bytes; HBase's own scanners fetch as much per request."""
@@ -164,6 +164,7 @@ class Pieces:
             first, most = FIRST_CELLS // self.batch_cells, MOST_CELLS // self.batch_cells
         self.portion = Portion(sizes, kind, first=max(1, first), most=max(1, most))
         self.surplus: list[Row] = []
+        self._is_timeline = scan.is_timeline
         self._begun: Row | None = None
         self._results_per_row = 1
         self._last_count = 0
@@ -197,6 +198,9 @@ class Pieces:
                 rows[-1].cells.update(result.cells)
             else:
                 rows.append(result)
+        if self._is_timeline:  # a row is stale if one of its pieces is
+            stale = {result.key for result in results if isinstance(result, StaleRow)}
+            rows = [StaleRow(row.key, row.cells) if row.key in stale else row for row in rows]
         self._results_per_row = -(-len(results) // len(rows))
         if len(results[-1].cells) >= self.batch_cells:
             self._begun = rows.pop()

@@ -150,6 +150,8 @@ class Thrift1Gateway(ThriftGateway):
     ) -> int:
         if scan.from_ms:
             raise needs_thrift2("a read from a timestamp on", OpenScanner(scan))
+        if scan.is_timeline:
+            raise needs_thrift2("a timeline read", OpenScanner(scan))
         wanted = HBASE1.TScan(
             startRow=bounds.start_row,
             stopRow=bounds.stop_row,
@@ -177,6 +179,8 @@ class Thrift1Gateway(ThriftGateway):
 def _get_rows(client: Any, operation: GetRows) -> list[Row | None]:
     if operation.from_ms:
         raise needs_thrift2("a read from a timestamp on", operation)
+    if operation.is_timeline:
+        raise needs_thrift2("a timeline read", operation)
     columns = whole_families(operation.columns)
     by_key: dict[bytes, Row] = {}
     kind = ("get", operation.table, operation.columns)

@@ -134,6 +134,7 @@ class Thrift2Gateway(ThriftGateway):
             filter=scan.filter,
             batch_cells=batch_cells,
             reversed=True if bounds.is_reverse else None,
+            consistency=_consistency(scan),
         )
         number: int = client.openScanner(scan.table.encode(), wanted)
         return number
@@ -166,18 +167,27 @@ def _time_range(from_ms: int, before_ms: int | None) -> Any:
     return HBASE2.TimeRange(from_ms=from_ms, until_ms=MAX_LONG if before_ms is None else before_ms)
 
 
+def _consistency(read: GetRows | Scan) -> int | None:
+    consistency: int | None = HBASE2.Consistency.TIMELINE if read.is_timeline else None
+    return consistency
+
+
 def _get_rows(client: Any, operation: GetRows) -> list[Row | None]:
     table = table_bytes(operation)
-    columns, time_range = (
+    columns, time_range, consistency = (
         _column_refs(operation.columns),
         _time_range(operation.from_ms, operation.before_ms),
+        _consistency(operation),
     )
     by_key: dict[bytes, Row | None] = {}
     kind = ("get", operation.table, operation.columns)
     portion = Portion(client.sizes, kind, first=FIRST_ROWS, most=MOST_ROWS)
     for keys in portions(operation.keys, portion):
         requests = [
-            HBASE2.GetRequest(row=key, columns=columns, time_range=time_range) for key in keys
+            HBASE2.GetRequest(
+                row=key, columns=columns, time_range=time_range, consistency=consistency
+            )
+            for key in keys
         ]
         # A single key uses the call for one row. For a disabled table, the call for several never
         # answers.
@@ -187,7 +197,7 @@ def _get_rows(client: Any, operation: GetRows) -> list[Row | None]:
             else client.getMultiple(table, requests)
         )
         portion.note(len(results), client.answer_bytes)
-        by_key.update((key, result.row()) for key, result in _by_key(keys, results))
+        by_key.update((key, result.row(key)) for key, result in _by_key(keys, results))
     return [by_key[key] for key in operation.keys]
 
 

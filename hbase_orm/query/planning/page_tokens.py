@@ -27,11 +27,11 @@ from typing import Any, Final
 from hbase_orm.errors import PageTokenError
 from hbase_orm.ops import KeyRange
 from hbase_orm.query.planning.candidates import SALT_BYTES
+from hbase_orm.query.plans.passed_entries import Passed
 from hbase_orm.query.plans.plans import (
     EmptyPlan,
     GetPlan,
     IndexPlan,
-    Passed,
     Plan,
     SaltedScanPlan,
     ScanPlan,
@@ -80,7 +80,8 @@ def fingerprint(statement: Select[Any], schema: TableSchema) -> bytes:
             "ordered by",
             *map(repr, statement.orders),
             entries_text(statement.entries),
-            repr(statement.times),
+            # Nothing is added for strong reads: their tokens of earlier releases stay valid.
+            repr(statement.times) + (" timeline" if statement.is_timeline else ""),
             "selecting objects" if statement.selection is None else "selecting values",
             *map(repr, statement.items),
         ]

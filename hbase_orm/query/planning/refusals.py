@@ -41,7 +41,7 @@ def _unordered(
     own = "the key fields in the order of the key, where those compared by == may be left out"
     period = schema.layout.table_period
     if period is None:
-        index = ordering_index(statement, schema)
+        index = None if statement.is_timeline else ordering_index(statement, schema)
         advice = f"order by {own}" + (f", or {index}" if index else "")
     elif candidates[0].is_placed:
         advice = f"rows are read table by table: order by {period.field} first, then by {own}"
@@ -72,6 +72,8 @@ def unbounded(
         )
     elif any(each.access.narrows for each in candidates):
         advice += f", or {_in_another_order(statement, schema)}"
+    elif index is not None and statement.is_timeline:
+        advice += f', or read through {index} without .consistency("timeline")'
     elif index is not None and statement.index is None and schema.indexes:
         advice += f", or leave out .using(None), or declare {index}"
     elif index is not None:

@@ -17,6 +17,7 @@ from hbase_orm.query.conditions.versions import TimeRange
 from hbase_orm.query.plans.explain import filter_line, first_lines, plural, range_text, tree
 from hbase_orm.query.plans.fetch_sizes import Fetches, fetches
 from hbase_orm.query.plans.measured import Measured
+from hbase_orm.query.plans.passed_entries import Passed
 from hbase_orm.rowkey.notation import to_string_binary
 from hbase_orm.schema import NO_FIELDS, Condition, EntryRange, IndexSchema, TableSchema
 
@@ -39,6 +40,7 @@ class Plan:
         entries: The range of dynamic columns to read in each row. None means all of them.
         loaded: The deferred fields that are read because the statement compares or sorts by them.
         times: The timestamps of the versions that are read; None means the newest versions.
+        is_timeline: Whether replicas of regions may answer, with older rows.
         unused: The declared indexes that the catalog does not let queries use, each with the
             reason.
     """
@@ -54,6 +56,7 @@ class Plan:
     entries: EntryRange | None = field(default=None, kw_only=True)
     loaded: frozenset[str] = field(default=NO_FIELDS, kw_only=True)
     times: TimeRange | None = field(default=None, kw_only=True)
+    is_timeline: bool = field(default=False, kw_only=True)
     measured: Measured | None = field(default=None, kw_only=True)
     unused: tuple[str, ...] = field(default=(), kw_only=True)
 
@@ -118,6 +121,8 @@ class Plan:
         }
         if self.times is not None:
             as_dict["times"] = repr(self.times)
+        if self.is_timeline:
+            as_dict["consistency"] = "timeline"
         if self.unused:
             as_dict["unused_indexes"] = list(self.unused)
         if self.measured is not None:
@@ -139,6 +144,8 @@ class Plan:
             lines.append(f"of each row that matches: {self.entries!r}, by a scanner of its own")
         if self.times is not None:
             lines.append(f"cells with {self.times!r}")
+        if self.is_timeline:
+            lines.append("consistency: timeline, replicas may answer with older rows")
         lines += self.after
         lines += [f"not used: {each}" for each in self.unused]
         each = "" if self.entries is None else ", and 1 scanner for each row"
@@ -308,19 +315,6 @@ class TablesPlan(Plan):
         """The description of the requests: the number of tables, and the requests per table."""
         tables = f"{len(self.plans)} table{plural(self.plans)}"
         return f"{tables}, each: {self.plans[0][1].requests}"
-
-
-@dataclass(frozen=True, slots=True)
-class Passed:
-    """How far earlier pages have read the entries of an index.
-
-    Attributes:
-        key: The key of the last entry that earlier pages read.
-        since_ms: The time of the request for the first page, in milliseconds since 1970.
-    """
-
-    key: bytes
-    since_ms: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, Final, Generic, Self, TypeVar, overload
+from typing import Any, Final, Generic, Literal, Self, TypeVar, overload
 
 from hbase_orm.errors import QueryError
 from hbase_orm.model import Model, RelatedExpr
 from hbase_orm.query.conditions.versions import TimeRange, between, until
 from hbase_orm.query.statements.aggregates import Aggregate
+from hbase_orm.query.statements.argument_checks import check_level, check_orders, positive
 from hbase_orm.query.statements.slices import slice_of
 from hbase_orm.schema import (
     Condition,
@@ -96,6 +96,7 @@ class Select(Generic[T]):
         groups: The fields that define groups of rows; empty means one group of all rows.
         sort: The order of a sort in memory, or None.
         times: The timestamps of the versions that are read; None means the newest versions.
+        is_timeline: Whether replicas of regions may answer, with older rows.
     """
 
     model: type[Model]
@@ -111,6 +112,7 @@ class Select(Generic[T]):
     groups: tuple[Expr[Any], ...] = ()
     sort: Sort | None = None
     times: TimeRange | None = None
+    is_timeline: bool = False
 
     @property
     def items(self) -> tuple[Expr[Any], ...]:
@@ -178,7 +180,7 @@ class Select(Generic[T]):
         Raises:
             QueryError: An argument is not an order, e.g. a field.
         """
-        _check_orders(orders)
+        check_orders(orders)
         return replace(self, orders=orders)
 
     def sort_in_memory(self, *orders: Order, max_rows: int) -> Self:
@@ -195,10 +197,10 @@ class Select(Generic[T]):
             QueryError: An argument is not an order, there is no order, or `max_rows` is not
                 positive.
         """
-        _check_orders(orders)
+        check_orders(orders)
         if not orders:
             raise QueryError("sort_in_memory() needs an order", fix="write Reading.value.desc()")
-        return replace(self, sort=Sort(orders, _positive("sort_in_memory", max_rows)))
+        return replace(self, sort=Sort(orders, positive("sort_in_memory", max_rows)))
 
     def group_by(self, *fields: Expr[Any]) -> Self:
         """Return the statement with one result for each group of rows with equal `fields`.
@@ -222,7 +224,7 @@ class Select(Generic[T]):
         Raises:
             QueryError: `n` is not a positive integer.
         """
-        return replace(self, row_limit=_positive("limit", n))
+        return replace(self, row_limit=positive("limit", n))
 
     def using(self, index: Index | None, /) -> Self:
         """Return the statement that is read through an index, or by the row key if `index` is None.
@@ -282,7 +284,7 @@ class Select(Generic[T]):
             )
         slice_of(self.model.__schema__, entries)
         if limit is not None:
-            _positive("columns_between", limit)
+            positive("columns_between", limit)
         return replace(self, entries=entries)
 
     def as_of(self, at: datetime, /) -> Self:
@@ -308,6 +310,21 @@ class Select(Generic[T]):
         """
         return replace(self, times=between(start, stop))
 
+    def consistency(self, level: Literal["strong", "timeline"], /) -> Self:
+        """Return the statement with a level of consistency; without this call, it is "strong".
+
+        A strong read returns what was written last. In a timeline read, a replica of a region may
+        answer if the region does not answer soon: `Table(..., region_replication=2)`. Its rows may
+        be older, and rows may be missing. `Stream.stale`, `Page.stale` and `is_stale(obj)` show
+        that. Timeline reads need a Thrift2 gateway and use no indexes. Their objects are not
+        attached to the session.
+
+        Raises:
+            QueryError: `level` is neither "strong" nor "timeline".
+        """
+        check_level(level)
+        return replace(self, is_timeline=level == "timeline")
+
     def allow_full_scan(self) -> Self:
         """Return the statement with permission to read the whole table."""
         return replace(self, full_scan_allowed=True)
@@ -318,27 +335,7 @@ class Select(Generic[T]):
         Raises:
             QueryError: `rows` is not an integer from 1 to `MAX_CACHING_ROWS`.
         """
-        return replace(self, caching_rows=_positive("caching", rows, most=MAX_CACHING_ROWS))
-
-
-def _check_orders(orders: tuple[Order, ...]) -> None:
-    for order in orders:
-        if not isinstance(order, Order):
-            raise QueryError(
-                "the argument is not an order", got=repr(order), fix="write M.at.desc() or .asc()"
-            )
-
-
-def _positive(name: str, value: object, most: int = sys.maxsize) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        fix = "give 1 or more"
-        fix += "" if name == "sort_in_memory" else ", or leave it out for no bound"
-        raise QueryError("the number must be a positive integer", method=name, got=value, fix=fix)
-    if value > most:
-        raise QueryError(
-            "the number is too large", method=name, got=value, most=most, fix=f"give at most {most}"
-        )
-    return value
+        return replace(self, caching_rows=positive("caching", rows, most=MAX_CACHING_ROWS))
 
 
 @overload

@@ -146,6 +146,7 @@ def test_what_is_not_alike_goes_out_apart() -> None:
         GetRows("t", (b"a",)),
         GetRows("t", (b"b",), (b"d:x",)),
         GetRows("t", (b"c",), before_ms=5),
+        GetRows("t", (b"d",), is_timeline=True),
         put(b"d", at=None),
         put(b"e", at=None),
         put(b"g"),
@@ -155,6 +156,15 @@ def test_what_is_not_alike_goes_out_apart() -> None:
     run_grouped(driver(sends), [doing(each) for each in asked])
 
     assert sorted(map(repr, sends.requests)) == sorted(map(repr, asked))
+
+
+def test_timeline_reads_go_out_as_one_and_stay_timeline_reads() -> None:
+    sends = gateway()
+    rows = keys(3)
+
+    run_grouped(driver(sends), [doing(GetRows("t", (row,), is_timeline=True)) for row in rows])
+
+    assert sends.requests == [GetRows("t", tuple(rows), is_timeline=True)]
 
 
 def test_one_row_stands_once_in_a_batch() -> None:

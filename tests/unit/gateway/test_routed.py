@@ -51,6 +51,7 @@ _ATOMIC: list[Operation[Any]] = [
     ops.CreateTable(_TABLE),
     ops.DescribeTable("t"),
     ops.DropNamespace("n"),
+    ops.GetRows("t", (b"r",), is_timeline=True),
     ops.GetVersions("t", b"r"),
     ops.GetVersionsOfRows("t", (b"r", b"s")),
     ops.GetVersions("t", b"r", raw=True),
@@ -62,6 +63,7 @@ _ATOMIC: list[Operation[Any]] = [
     ops.MutateRow("t", _TWO_TIMES),
     ops.MutateRows("t", (_PUT, _PUT_AT_7)),
     ops.MutateRows("t", (_PUT, _PUT_FOR_1_S)),
+    ops.OpenScanner(ops.Scan("t", is_timeline=True)),
 ]
 
 

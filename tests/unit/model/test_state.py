@@ -55,8 +55,12 @@ def test_objects_do_not_share_what_few_of_them_have() -> None:
 
     one.deferred = frozenset({"body"})
     one.entry_range = "tags"
+    one.is_stale = True
 
     assert (other.deferred, other.entry_range, other.salted_key) == (frozenset(), None, None)
+    assert (one.is_stale, other.is_stale) == (True, False)
+    one.is_stale = False
+    assert not one.is_stale
     one.entry_range = None
     assert (one.deferred, one.entry_range) == (frozenset({"body"}), None)
 

@@ -16,6 +16,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 from hbase_orm.gateway.thrift.decoding.answers import (
+    BOOL,
     I64,
     LIST,
     MAP,
@@ -28,7 +29,7 @@ from hbase_orm.gateway.thrift.decoding.answers import (
 from hbase_orm.gateway.thrift.decoding.decoded import DecodedRow, DecodedValue
 from hbase_orm.gateway.thrift.decoding.incoming import CHUNK_BYTES, GarbledAnswerError, Incoming
 from hbase_orm.gateway.thrift.decoding.protocols import BinaryReader
-from hbase_orm.ops import Cell, Row
+from hbase_orm.ops import Cell, Row, StaleRow
 
 _BYTE = struct.Struct(">B").unpack_from
 _LENGTH = struct.Struct(">I").unpack_from
@@ -325,20 +326,26 @@ def _values_there(incoming: Incoming, most: int, values: list[DecodedValue]) -> 
 class DecodedResult:
     """One row of a Thrift2 answer; an absent row has no key and no cells."""
 
-    __slots__ = ("key", "values")
+    __slots__ = ("is_stale", "key", "values")
     thrift_spec = {  # noqa: RUF012  # the name and place where thriftpy2 looks
         1: (STRING, "key", False),
         2: (LIST, "values", (STRUCT, Many(read_values)), False),
+        3: (BOOL, "is_stale", False),
     }
 
     def __init__(self) -> None:
         """Set the fields that a server may leave out."""
         self.key: bytes | None = None
         self.values: list[DecodedValue] = []
+        self.is_stale = False
 
-    def row(self) -> Row | None:
-        """Return the row, or None if no cell is visible."""
+    def row(self, requested: bytes | None = None) -> Row | None:
+        """Return the row, or None if no cell is visible.
+
+        If `requested` is the key of a row that a replica does not have, return a `StaleRow` without
+        cells.
+        """
         if not self.key or not self.values:
-            return None
+            return StaleRow(requested, {}) if self.is_stale and requested else None
         cells = {each.column: Cell(each.value, each.timestamp_ms) for each in self.values}
-        return Row(self.key, cells)
+        return StaleRow(self.key, cells) if self.is_stale else Row(self.key, cells)

@@ -16,7 +16,7 @@ from hbase_orm.gateway.thrift.answer_sizes import (
     batch_cells,
     portions,
 )
-from hbase_orm.ops import Cell, KeyRange, Row, Scan
+from hbase_orm.ops import Cell, KeyRange, Row, Scan, StaleRow
 
 _MEGABYTE = 1 << 20
 
@@ -27,6 +27,10 @@ def _scan(*columns: bytes, sent: bytes | None = None) -> Scan:
 
 def _row(key: bytes, *names: int) -> Row:
     return Row(key, {b"d:%d" % name: Cell(b"", 1) for name in names})
+
+
+def _stale(key: bytes, *names: int) -> StaleRow:
+    return StaleRow(key, _row(key, *names).cells)
 
 
 def _portion(sizes: AnswerSizes, kind: str = "rows") -> Portion:
@@ -171,6 +175,26 @@ def test_pieces_of_a_row_are_put_together_also_across_answers() -> None:
 
     assert joined == [[_row(b"a", 1)], [], [_row(b"b", *range(25))], [_row(b"c", *range(8))]]
     assert pieces.join([]) == []
+
+
+def test_a_row_is_stale_if_a_replica_returned_one_of_its_pieces() -> None:
+    pieces = Pieces(Scan("t", is_timeline=True), AnswerSizes())
+    answers = [
+        [_row(b"a", 1), _stale(b"b", 1), _row(b"c", *range(8))],
+        [_stale(b"c", *range(8, 16)), _row(b"c", 16), _stale(b"d", *range(8))],
+        [_row(b"d", 8), _row(b"e", 1)],
+        [],
+    ]
+
+    joined = [row for answer in answers for row in pieces.join(answer)]
+
+    assert joined == [
+        _row(b"a", 1),
+        _stale(b"b", 1),
+        _stale(b"c", *range(17)),
+        _stale(b"d", *range(9)),
+        _row(b"e", 1),
+    ]
 
 
 def test_a_full_piece_ends_its_row_when_another_row_follows() -> None:

@@ -48,6 +48,7 @@ from hbase_orm.ops import (
     RowMutation,
     Scan,
     ScannerId,
+    StaleRow,
     TableDescriptor,
 )
 
@@ -261,8 +262,9 @@ def test_a_family_that_keeps_cells_for_ever_has_no_ttl(sent_s: int, ttl_s: int |
 # --- Thrift2 --------------------------------------------------------------------------------------
 
 
-def _result(key: bytes | None) -> DecodedResult:
+def _result(key: bytes | None, *, is_stale: bool = False) -> DecodedResult:
     result = DecodedResult()
+    result.is_stale = is_stale
     if key is not None:
         value = DecodedValue()
         value.family, value.qualifier, value.value, value.timestamp_ms = b"d", b"a", b"1", 7
@@ -290,6 +292,56 @@ def test_missing_rows_keep_their_places() -> None:
         None,
         _row1(b"a"),
     ]
+
+
+@pytest.mark.parametrize("keys", [(b"a",), (b"a", b"b")])
+@pytest.mark.parametrize("is_timeline", [False, True])
+def test_gets_carry_their_consistency(keys: tuple[bytes, ...], *, is_timeline: bool) -> None:
+    client = _Client(get=_result(b"a"), getMultiple=[_result(b"a"), _result(b"b")])
+
+    _thrift2(client).execute(GetRows("t", keys, is_timeline=is_timeline))
+
+    ((_, (_, sent)),) = client.calls
+    level = HBASE2.Consistency.TIMELINE if is_timeline else None
+    requests = sent if len(keys) > 1 else [sent]
+    assert [request.consistency for request in requests] == [level] * len(keys)
+
+
+@pytest.mark.parametrize("is_timeline", [False, True])
+def test_scans_carry_their_consistency(*, is_timeline: bool) -> None:
+    client = _Client(openScanner=3, getScannerRows=[_result(b"a", is_stale=is_timeline)])
+    gateway = _thrift2(client)
+
+    scanner = gateway.execute(OpenScanner(Scan("t", is_timeline=is_timeline)))
+    rows = gateway.execute(FetchRows(scanner, 1))
+
+    level = HBASE2.Consistency.TIMELINE if is_timeline else None
+    row = StaleRow if is_timeline else Row
+    assert client.calls[0][1][1].consistency == level
+    assert rows == [row(b"a", {b"d:a": Cell(b"1", 7)})]
+
+
+def test_rows_of_replicas_are_stale_also_those_that_they_lack() -> None:
+    results = [_result(b"a", is_stale=True), _result(b"b"), _result(None, is_stale=True)]
+    client = _Client(getMultiple=[*results, _result(None)])
+
+    rows = _thrift2(client).execute(GetRows("t", (b"a", b"b", b"c", b"d"), is_timeline=True))
+
+    stale = StaleRow(b"a", {b"d:a": Cell(b"1", 7)})
+    assert rows == [stale, _row1(b"b"), StaleRow(b"c", {}), None]
+    assert [type(row) for row in rows[:2]] == [StaleRow, Row]
+
+
+@pytest.mark.parametrize(
+    "request_", [GetRows("t", (b"a",), is_timeline=True), OpenScanner(Scan("t", is_timeline=True))]
+)
+def test_thrift1_refuses_timeline_reads_before_it_calls(request_: Operation[Any]) -> None:
+    client = _Client()
+
+    with pytest.raises(FeatureMissingError, match="a timeline read"):
+        _thrift1(client).execute(request_)
+
+    assert client.calls == []
 
 
 def test_puts_of_many_rows_carry_their_own_times_in_one_call() -> None:

@@ -10,8 +10,8 @@ import pytest
 from hbase_orm.gateway.thrift.decoding.answers import MAX_DEPTH
 from hbase_orm.gateway.thrift.decoding.incoming import CHUNK_BYTES, Incoming
 from hbase_orm.gateway.thrift.decoding.protocols import BinaryReader
-from hbase_orm.gateway.thrift.decoding.row_answers import read_rows
-from hbase_orm.ops import Cell, Row
+from hbase_orm.gateway.thrift.decoding.row_answers import DecodedResult, read_rows
+from hbase_orm.ops import Cell, Row, StaleRow
 
 STOP = b"\x00"
 KEY = b"\x0b\x00\x01"
@@ -31,6 +31,19 @@ def row(key: bytes, value: bytes, more: bytes = b"") -> bytes:
     return KEY + text(key) + CELLS + struct.pack(">I", 1) + cell + more + STOP
 
 
+NAME = b"\x0b\x00\x02"
+THIRD = b"\x0b\x00\x03"
+LIST_2 = b"\x0f\x00\x02\x0c"
+
+
+def result_in(answer: bytes) -> DecodedResult:
+    incoming = Incoming(BytesIO(struct.pack(">I", len(answer)) + answer), is_framed=True)
+    incoming.begin()
+    result: DecodedResult = BinaryReader(incoming, {}).read_struct(DecodedResult())
+    incoming.end()
+    return result
+
+
 def rows_in(answer: bytes, size: int) -> list[Row]:
     incoming = Incoming(BytesIO(struct.pack(">I", len(answer)) + answer), is_framed=True)
     incoming.begin()
@@ -48,6 +61,41 @@ def test_a_row_with_further_fields_is_read_without_them(more: bytes) -> None:
         Row(b"r2", {b"d:a": Cell(b"y", 7)}),
         Row(b"r3", {b"d:a": Cell(b"z", 7)}),
     ]
+
+
+FALSE, TRUE, PARTIAL = b"\x02\x00\x03\x00", b"\x02\x00\x03\x01", b"\x02\x00\x04\x00"
+
+
+@pytest.mark.parametrize(
+    ("more", "expected"),
+    [
+        (b"", Row),
+        (FALSE + PARTIAL, Row),
+        (TRUE + PARTIAL, StaleRow),
+        (TEXT_4 + TRUE, StaleRow),
+    ],
+)
+def test_a_result_of_thrift2_shows_whether_it_is_stale(more: bytes, expected: type[Row]) -> None:
+    values = b"".join(
+        head + text(value) for head, value in ((KEY, b"d"), (NAME, b"a"), (THIRD, b"x"))
+    )
+    values += b"\x0a\x00\x04" + struct.pack(">q", 7) + STOP
+    answer = KEY + text(b"r1") + LIST_2 + struct.pack(">I", 1) + values + more + STOP
+
+    row = result_in(answer).row()
+
+    assert row == expected(b"r1", {b"d:a": Cell(b"x", 7)})
+    assert type(row) is expected
+
+
+@pytest.mark.parametrize(("more", "expected"), [(FALSE, None), (TRUE, StaleRow(b"r9", {}))])
+def test_an_absent_row_of_a_replica_has_the_requested_key(
+    more: bytes, expected: Row | None
+) -> None:
+    result = result_in(LIST_2 + struct.pack(">I", 0) + more + STOP)
+
+    assert result.row(b"r9") == expected
+    assert result.row() is None
 
 
 def test_a_row_of_many_bytes_is_read_among_others() -> None:
