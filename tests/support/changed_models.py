@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -30,7 +30,7 @@ from hbase_orm.binding.write_clock import wall_clock_ms
 from hbase_orm.index.entries.targets import GUARD_COLUMN
 from hbase_orm.ops import Cell, KeyRange, ListTables, Scan, fetch_once
 from tests.support.backends import Backend
-from tests.support.recording import gateway_of
+from tests.support.recording import gateway_of, through
 
 KINDS: Final = ("plain", "thrift1", "versioned", "guarded", "lww")
 """Plain rows, plain rows whose new program has Thrift1 alone, rows with a version column only, rows
@@ -120,7 +120,8 @@ class Declared:
         annotations: dict[str, Any] = {"shop": Key[str], "number": Key[int]}
         for name, each in self.columns.items():
             values[name] = column(d, each.qualifier, **each.options)
-            annotations[name] = Mapped[each.type | None if each.nullable else each.type]
+            values_type: Any = each.type | None if each.nullable else each.type
+            annotations[name] = Mapped[values_type]
         values["hits"], annotations["hits"] = counter(d, "h"), Counter
         if kind in {"versioned", "guarded"}:
             values["revision"], annotations["revision"] = version(d, "v"), Version
@@ -169,6 +170,12 @@ class Programs:
         if self.kind in {"thrift1", "lww"}:
             return self.backend.thrift1_alone(self.tables)
         return self.backend.another(self.tables)
+
+    def first_uses(self) -> Iterator[Engine]:
+        """Return engines of new programs, none of which has used the table yet."""
+        engine = self.new()
+        while True:
+            yield through(gateway_of(engine), engine)
 
     def later(self) -> Engine:
         """Return the engine of a program so much later that reads repair what they find stale."""

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import pytest
 
-from hbase_orm import Engine, codecs, select
+from hbase_orm import Engine, Session, codecs, select
 from hbase_orm.errors import DuplicateRowError, MissingCellError, SchemaDriftError
 from tests.support.changed_models import FIRST, Declared, Programs, col
 
@@ -162,7 +162,7 @@ class Use:
         model, shop = self.model, self.shop
         new, many, again = self.made(21), self.made(22), self.made(1, s=101, c="again")
         with self.engine.session() as session:
-            loaded = self.completed(session.get(model, shop=shop, number=0), rows)
+            loaded = self.completed(self.one(session, 0), rows)
             loaded.size = 100
             session.add(new)
             session.flush()
@@ -179,12 +179,12 @@ class Use:
         model, shop = self.model, self.shop
         new, other = self.made(20), self.made(6, s=999)
         with self.engine.session() as session:
-            session.delete(session.get(model, shop=shop, number=4))
+            session.delete(self.one(session, 4))
             session.flush()
             session.delete_row(model, shop=shop, number=5)
             session.insert(new)
-            moved = self.completed(session.get(model, shop=shop, number=7), rows)
-            loaded = self.completed(session.get(model, shop=shop, number=8), rows)
+            moved = self.completed(self.one(session, 7), rows)
+            loaded = self.completed(self.one(session, 8), rows)
             session.flush()
             session.move(moved, number=27)
             loaded.size = 108
@@ -194,6 +194,10 @@ class Use:
             self.engine.session().insert(other)
         del rows[4], rows[5], rows[9]
         rows[20], rows[27], rows[8]["s"] = self.cells_of(new), rows.pop(7), 108
+
+    def one(self, session: Session, number: int) -> Any:
+        """Return the object of a row, which must exist."""
+        return session.one(self.mine.where(self.model.number == number))
 
     def completed(self, obj: Any, rows: Rows) -> Any:
         """Give an object the required values that its row lacks, which are needed to write it."""

@@ -132,6 +132,9 @@ SOMETIMES: Final[dict[str, Verb]] = {
     "update": lambda engine, model: engine.session().update(
         model, lambda each: setattr(each, "size", 9), shop=SHOP, number=1
     ),
+    "append": lambda engine, model: engine.session().append(
+        model, model.note, "!", shop=SHOP, number=1
+    ),
     "delete_where": lambda engine, model: engine.session().delete_where(mine(model)),
 }
 """What some models, or Thrift1 alone, refuse anyway: before the record is read."""
@@ -165,15 +168,29 @@ def filled(programs: Programs) -> Programs:
 @pytest.mark.parametrize("change", CHANGES)
 def test_every_verb_is_refused_and_nothing_is_changed(filled: Programs, change: str) -> None:
     declared, _ = CHANGES[change]
-    model, engine = filled.model(declared), filled.new()
+    model, engines, before = filled.model(declared), filled.first_uses(), filled.raw()
     verbs = READS | WRITES | (OF_INDEXES if filled.kind in WITH_INDEXES else {})
-    before = filled.raw()
 
-    ended = {name: refusal(verb, engine, model) for name, verb in verbs.items()}
-    others = {name: refusal(verb, engine, model) for name, verb in SOMETIMES.items()}
+    ended = {name: refusal(verb, next(engines), model) for name, verb in verbs.items()}
+    others = {name: refusal(verb, next(engines), model) for name, verb in SOMETIMES.items()}
 
     assert ended == dict.fromkeys(verbs, SchemaDriftError)
     assert set(others.values()) <= {SchemaDriftError, FeatureMissingError, QueryError}
+    assert filled.raw() == before
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_program_that_has_used_the_old_class_refuses_the_new_one(
+    filled: Programs, change: str
+) -> None:
+    declared, _ = CHANGES[change]
+    model, verbs = filled.model(declared), READS | WRITES | SOMETIMES
+    fill(filled, filled.model(FIRST), SHOP)
+    before = filled.raw()
+
+    ended = {refusal(verb, filled.old, model) for verb in verbs.values()}
+
+    assert ended <= {SchemaDriftError, SchemaError, FeatureMissingError, QueryError}
     assert filled.raw() == before
 
 
