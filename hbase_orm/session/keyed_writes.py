@@ -11,7 +11,7 @@ from hbase_orm.binding.protocol import refuse_without_guards
 from hbase_orm.binding.runtime import Runtime
 from hbase_orm.binding.table_writer import TableWriter
 from hbase_orm.model import Model
-from hbase_orm.ops import Protocol
+from hbase_orm.ops import Protocol, offline_result
 from hbase_orm.schema import AddAmount, Assignment, Expr
 from hbase_orm.session.pending import PendingWrites
 from hbase_orm.session.state import SessionState
@@ -52,7 +52,8 @@ class KeyedWrites:
         state = self._state
         bound = state.bound_at(model, key)
         refuse_without_guards(bound.schema, bound.guarded, "update")
-        state.use(model, request=lambda: key_to_update(bound, key))
+        offline_result(key_to_update(bound, key))
+        state.use(model)
         bound = state.bound_at(model, key)
         row = self._run(key_to_update(bound, key))
         updating = update_row(bound, row, change, self._writer)
@@ -108,10 +109,11 @@ class KeyedWrites:
             CorruptRowError: The column's value does not decode; in a plain row the value was
                 appended nevertheless.
         """
-        tail = self._run(
-            self._state.used_at(model, key, lambda bound: tail_of(bound, field, value, key))
-        )
-        bound = self._state.bound_at(model, key)
+        state = self._state
+        offline_result(tail_of(state.bound_at(model, key), field, value, key))
+        state.use(model)
+        bound = state.bound_at(model, key)
+        tail = self._run(tail_of(bound, field, value, key))
         appending: Protocol[T] = append_tail(tail, self._writer)
         if bound.guarded is None:
             return self._run(appending)

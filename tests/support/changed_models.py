@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -25,14 +25,18 @@ from hbase_orm import (
     rowkey,
     version,
 )
+from hbase_orm.binding.runtime import Runtime
+from hbase_orm.binding.write_clock import wall_clock_ms
 from hbase_orm.index.entries.targets import GUARD_COLUMN
 from hbase_orm.ops import Cell, KeyRange, ListTables, Scan, fetch_once
 from tests.support.backends import Backend
-from tests.support.recording import gateway_of
+from tests.support.recording import gateway_of, through
 
 KINDS: Final = ("plain", "thrift1", "versioned", "guarded", "lww")
 """Plain rows, plain rows whose new program has Thrift1 alone, rows with a version column only, rows
 with indexes, and rows with indexes of programs that all have Thrift1 alone."""
+
+LATER_MS: Final = 3_600_000
 
 WITH_INDEXES: Final = frozenset({"guarded", "lww"})
 
@@ -109,14 +113,15 @@ class Declared:
         indexes = {index: names.get(name, name) for index, name in self.indexes.items()}
         return replace(self, columns=columns, indexes=indexes)
 
-    def model(self, kind: str, table: str = "") -> Any:
-        """Return the class for a kind of rows."""
+    def model(self, kind: str, table: str) -> Any:
+        """Return the class for a table with a kind of rows."""
         d = Family("d", **self.family)
         values: dict[str, Any] = {"d": d, "shop": key(), "number": key(self.number())}
         annotations: dict[str, Any] = {"shop": Key[str], "number": Key[int]}
         for name, each in self.columns.items():
             values[name] = column(d, each.qualifier, **each.options)
-            annotations[name] = Mapped[each.type | None if each.nullable else each.type]
+            values_type: Any = each.type | None if each.nullable else each.type
+            annotations[name] = Mapped[values_type]
         values["hits"], annotations["hits"] = counter(d, "h"), Counter
         if kind in {"versioned", "guarded"}:
             values["revision"], annotations["revision"] = version(d, "v"), Version
@@ -127,7 +132,7 @@ class Declared:
         values["__rowkey__"] = rowkey(*salt, *parts)
         values["__annotations__"] = annotations
         values["__module__"] = __name__
-        options = {"table": Table(table or f"orders_{kind}", splits=[])}
+        options = {"table": Table(table, splits=[])}
         return types.new_class(self.name, (Model,), options, lambda body: body.update(values))
 
 
@@ -140,21 +145,25 @@ class Programs:
 
     Attributes:
         kind: The kind of the table's rows.
+        table: The name of the table in its namespace.
         old: The engine of an old program.
         backend: Makes the engines of more programs.
-        tables: The engine whose tables these are; it has every gateway.
+        tables: An engine that has every gateway.
     """
 
     kind: str
+    table: str
     old: Engine
     backend: Backend
     tables: Engine
 
     @classmethod
-    def on(cls, backend: Backend, tables: Engine, kind: str) -> Programs:
-        """Return the programs of a kind of rows; nothing is created."""
+    def on(cls, backend: Backend, tables: Engine, kind: str, table: str) -> Programs:
+        """Create the table as the old program does, and return the programs."""
         old = backend.thrift1_alone(tables) if kind == "lww" else backend.another(tables)
-        return cls(kind, old, backend, tables)
+        made = cls(kind, table, old, backend, tables)
+        old.create_tables(made.model(FIRST))
+        return made
 
     def new(self) -> Engine:
         """Return the engine of another new program."""
@@ -162,9 +171,30 @@ class Programs:
             return self.backend.thrift1_alone(self.tables)
         return self.backend.another(self.tables)
 
-    def raw(self, table: str = "") -> Cells:
+    def first_uses(self) -> Iterator[Engine]:
+        """Return engines of new programs, none of which has used the table yet."""
+        engine = self.new()
+        while True:
+            yield through(gateway_of(engine), engine)
+
+    def later(self) -> Engine:
+        """Return the engine of a program so much later that reads repair what they find stale."""
+        engine = self.new()
+        engine._runtime = Runtime(
+            gateway_of(engine),
+            parallel=1,
+            now_ms=lambda: wall_clock_ms() + LATER_MS,
+            repairs_on_read=True,
+        )
+        return engine
+
+    def model(self, declared: Declared) -> Any:
+        """Return the class of a declaration."""
+        return declared.model(self.kind, self.table)
+
+    def raw(self) -> Cells:
         """Return all cells of the table and of its index tables, with guards and timestamps."""
-        return raw_cells(self.tables, table or f"orders_{self.kind}")
+        return raw_cells(self.tables, self.table)
 
 
 Cells = dict[tuple[str, bytes, bytes], Cell]

@@ -3,17 +3,51 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import timedelta
 from typing import Any, Final
 
 import pytest
 
-from hbase_orm import Engine, select
-from hbase_orm.errors import DuplicateRowError, MissingCellError
-from tests.support.changed_models import Declared
+from hbase_orm import Engine, Session, codecs, select
+from hbase_orm.errors import DuplicateRowError, MissingCellError, SchemaDriftError
+from tests.support.changed_models import FIRST, Declared, Programs, col
 
 MISSING: Final = "missing"
 """What stands for a required field whose cell the row lacks."""
+
+HARMLESS: Final = {
+    "nothing": FIRST,
+    "a new column": FIRST.having(colour=col(str, "k", nullable=True)),
+    "a new column with a default": FIRST.having(colour=col(str, "k", default="red")),
+    "a new column with a default above all": FIRST.below(colour=col(str, "k", default="red")),
+    "a new required column": FIRST.having(colour=col(str, "k")),
+    "a new required column above all": FIRST.below(colour=col(str, "k")),
+    "another order": replace(FIRST, columns=dict(reversed([*FIRST.columns.items()]))),
+    "a column less": FIRST.without("note"),
+    "a required column less": FIRST.without("weight"),
+    "the anchor's field renamed": FIRST.renamed(customer="client"),
+    "a field renamed": FIRST.renamed(note="remark"),
+    "a column may be None": FIRST.having(
+        weight=col(int, "w", codec=codecs.uint16(), nullable=True)
+    ),
+    "a column is required": FIRST.having(note=col(str, "n")),
+    "a column is deferred": FIRST.having(note=col(str, "n", nullable=True, deferred=True)),
+    "a column is not deferred": FIRST.having(text=col(str, "x", nullable=True)),
+    "a view": replace(FIRST.without("note", "text"), name="OrderView"),
+    "a view with other names": replace(
+        FIRST.without("text").renamed(note="remark", weight="mass"), name="OrderView"
+    ),
+}
+"""Declarations that differ harmlessly from the first one."""
+
+OPTIONS: Final = {
+    "a time to live": replace(FIRST, family={"ttl": timedelta(days=1)}),
+    "more versions": replace(FIRST, family={"versions": 3}),
+    "compression": replace(FIRST, family={"compression": "GZ"}),
+}
+"""Declarations of a family with other options than the first one."""
+
 
 NUMBERS: Final = (*range(12), 20, 21, 22, 27)
 """The numbers of all rows that tests write, and of some that they do not."""
@@ -96,6 +130,21 @@ class Use:
         names = (*self.declared.columns, "hits")
         return {each.number: {n: value_of(each, n) for n in names} for each in objects}
 
+    # --- indexes ----------------------------------------------------------------------------------
+
+    def verified(self) -> dict[str, tuple[int, int]]:
+        """Return for each index how many entries are missing, and how many are stale."""
+        found = {name: self.engine.verify_index(self.model, name) for name in self.declared.indexes}
+        return {name: (each.missing, each.stale) for name, each in found.items()}
+
+    def repaired(self) -> int | None:
+        """Repair the indexes; return how many entries were deleted, None if that was refused."""
+        try:
+            counts = self.engine.repair_indexes(self.model, min_age_ms=-3_600_000)
+        except SchemaDriftError:
+            return None
+        return sum(each.repaired for each in counts.values())
+
     # --- writing ----------------------------------------------------------------------------------
 
     def write(self, rows: Rows, *, is_simple: bool) -> None:
@@ -113,7 +162,7 @@ class Use:
         model, shop = self.model, self.shop
         new, many, again = self.made(21), self.made(22), self.made(1, s=101, c="again")
         with self.engine.session() as session:
-            loaded = self.completed(session.get(model, shop=shop, number=0), rows)
+            loaded = self.completed(self.one(session, 0), rows)
             loaded.size = 100
             session.add(new)
             session.flush()
@@ -130,12 +179,12 @@ class Use:
         model, shop = self.model, self.shop
         new, other = self.made(20), self.made(6, s=999)
         with self.engine.session() as session:
-            session.delete(session.get(model, shop=shop, number=4))
+            session.delete(self.one(session, 4))
             session.flush()
             session.delete_row(model, shop=shop, number=5)
             session.insert(new)
-            moved = self.completed(session.get(model, shop=shop, number=7), rows)
-            loaded = self.completed(session.get(model, shop=shop, number=8), rows)
+            moved = self.completed(self.one(session, 7), rows)
+            loaded = self.completed(self.one(session, 8), rows)
             session.flush()
             session.move(moved, number=27)
             loaded.size = 108
@@ -146,17 +195,20 @@ class Use:
         del rows[4], rows[5], rows[9]
         rows[20], rows[27], rows[8]["s"] = self.cells_of(new), rows.pop(7), 108
 
+    def one(self, session: Session, number: int) -> Any:
+        """Return the object of a row, which must exist."""
+        return session.one(self.mine.where(self.model.number == number))
+
     def completed(self, obj: Any, rows: Rows) -> Any:
         """Give an object the required values that its row lacks, which are needed to write it."""
         for name, each in self.declared.columns.items():
-            if not each.options.get("deferred") and value_of(obj, name) in {None, MISSING}:
-                if not each.nullable:
-                    setattr(obj, name, "?")
-                    rows[obj.number][each.qualifier] = "?"
+            if not each.nullable and value_of(obj, name) in {None, MISSING}:
+                setattr(obj, name, "?")
+                rows[obj.number][each.qualifier] = "?"
         return obj
 
     def made(self, number: int, **values: Any) -> Any:
-        """Return an object with a value for each field that needs one; they are named by qualifier."""
+        """Return an object with a value for each field that needs one; they go by qualifier."""
         usual = {"c": f"c{number}", "t": f"{self.shop}-{number % 3}", "s": number, "w": number}
         given = usual | values
         fields = {
@@ -208,3 +260,15 @@ def as_read(rows: Rows, declared: Declared) -> Rows:
         n: {name: value(cells, name) for name in declared.columns} | {"hits": cells["hits"]}
         for n, cells in rows.items()
     }
+
+
+def used(engine: Engine, programs: Programs, declared: Declared, shop: str) -> Use:
+    """Return a declaration as a program uses it."""
+    return Use(engine, programs.model(declared), declared, shop)
+
+
+def check_reads(use: Use, rows: Rows) -> None:
+    """Check that a program finds these rows in every way, with the values they have."""
+    found = use.numbers()
+    assert found == dict.fromkeys(found, sorted(rows))
+    assert use.rows() == as_read(rows, use.declared)

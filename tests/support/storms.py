@@ -43,14 +43,14 @@ class Writer:
 
     process: subprocess.Popen[str]
 
-    def next(self) -> dict[str, Any] | None:
+    def next(self) -> Any:
         """Return the next line it says; None once it has ended."""
         assert self.process.stdout is not None
         said = self.process.stdout.readline()
         return json.loads(said) if said.endswith("\n") else None
 
     def finish(self) -> dict[str, Any]:
-        """Wait for its end; return the last line it said."""
+        """End its input, wait for its end; return the last line it said."""
         said, _ = self.process.communicate(timeout=WAIT_S)
         assert self.process.returncode == 0
         last: dict[str, Any] = json.loads(said.splitlines()[-1])
@@ -58,16 +58,20 @@ class Writer:
 
 
 @contextmanager
-def writers(calls: Sequence[tuple[object, ...]]) -> Generator[list[Writer]]:
-    """Start a process of `tests.support.storm_writer` for each of these arguments; none outlives the block."""
+def writers(
+    calls: Sequence[tuple[object, ...]], program: str = "storm_writer"
+) -> Generator[list[Writer]]:
+    """Start a process of a program of `tests.support` for each of these arguments; none outlives the block."""
     with ExitStack() as stack:
-        yield [stack.enter_context(_writer(call)) for call in calls]
+        yield [stack.enter_context(_writer(call, program)) for call in calls]
 
 
 @contextmanager
-def _writer(arguments: tuple[object, ...]) -> Generator[Writer]:
-    command = [sys.executable, "-m", "tests.support.storm_writer", *map(str, arguments)]
-    with subprocess.Popen(command, cwd=REPOSITORY, text=True, stdout=subprocess.PIPE) as process:
+def _writer(arguments: tuple[object, ...], program: str) -> Generator[Writer]:
+    command = [sys.executable, "-m", f"tests.support.{program}", *map(str, arguments)]
+    with subprocess.Popen(
+        command, cwd=REPOSITORY, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
         try:
             yield Writer(process)
         finally:

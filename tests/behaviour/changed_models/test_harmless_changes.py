@@ -3,106 +3,123 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import replace
-from datetime import timedelta
-from typing import Any, Final
-from uuid import uuid4
 
 import pytest
 
-from hbase_orm import Engine, codecs
-from hbase_orm.errors import SchemaDriftError
-from tests.support.backends import Backend
-from tests.support.changed_models import FIRST, KINDS, Programs, col, fill, values_of
-from tests.support.changed_uses import Use, as_read, at_first
+from tests.support.changed_models import FIRST, KINDS, Programs, fill
+from tests.support.changed_uses import HARMLESS, OPTIONS, at_first, check_reads, used
 
-CHANGES: Final = {
-    "nothing": FIRST,
-    "a new column": FIRST.having(colour=col(str, "k", nullable=True)),
-    "a new column with a default": FIRST.having(colour=col(str, "k", default="red")),
-    "a new column with a default above all": FIRST.below(colour=col(str, "k", default="red")),
-    "a new required column": FIRST.having(colour=col(str, "k")),
-    "a new required column above all": FIRST.below(colour=col(str, "k")),
-    "another order": replace(FIRST, columns=dict(reversed(FIRST.columns.items()))),
-    "a column less": FIRST.without("note"),
-    "a required column less": FIRST.without("weight"),
-    "the anchor's field renamed": FIRST.renamed(customer="client"),
-    "a field renamed": FIRST.renamed(note="remark"),
-    "a column may be None": FIRST.having(
-        weight=col(int, "w", codec=codecs.uint16(), nullable=True)
-    ),
-    "a column is required": FIRST.having(note=col(str, "n")),
-    "a column is deferred": FIRST.having(note=col(str, "n", nullable=True, deferred=True)),
-    "a column is not deferred": FIRST.having(text=col(str, "x", nullable=True)),
-    "more versions": replace(FIRST, family={"versions": 3}),
-    "compression": replace(FIRST, family={"compression": "GZ"}),
-    "a view": replace(FIRST.without("note", "text"), name="OrderView"),
-    "a view with other names": replace(
-        FIRST.without("text").renamed(note="remark", weight="mass"), name="OrderView"
-    ),
+NOT_RECORDED = frozenset(change for change in HARMLESS if "new" in change) | {
+    "a column less",
+    "a required column less",
+    "a view",
+    "a view with other names",
 }
-UNRECORDED: Final = {"nothing", "another order", "more versions", "compression"}
-"""The changes that leave nothing to record."""
+"""The changes that differ from the record until `create_tables` has recorded them."""
+
+in_memory = pytest.mark.only_on("memory")
+"""On HBase, programs that are processes of their own do the same: tests/integration."""
 
 
-@pytest.fixture
-def shop() -> str:
-    """Return a shop that no other test has."""
-    return uuid4().hex[:8]
-
-
-def used(engine: Engine, programs: Programs, change: str, shop: str) -> Use:
-    declared = CHANGES[change]
-    return Use(engine, declared.model(programs.kind), declared, shop)
-
-
-def first(programs: Programs, shop: str) -> Use:
-    return Use(programs.old, FIRST.model(programs.kind), FIRST, shop)
-
-
-def check_alike(one: Use, other: Use, rows: dict[int, Any]) -> None:
-    """Check that two programs find the same rows in every way, with the values they have."""
-    numbers = sorted(rows)
-    for use in (one, other):
-        found = use.numbers()
-        assert found == dict.fromkeys(found, numbers)
-        assert use.rows() == as_read(rows, use.declared)
-
-
-@pytest.mark.parametrize("change", CHANGES)
-def test_the_new_program_reads_all_old_rows_and_changes_none(
+@pytest.mark.parametrize("change", HARMLESS)
+def test_the_new_program_reads_all_old_rows_and_both_agree_on_what_it_writes(
     programs: Programs, change: str, shop: str
 ) -> None:
-    old = first(programs, shop)
+    old, rows = used(programs.old, programs, FIRST, shop), at_first(shop)
     fill(programs, old.model, shop)
+    new = used(programs.new(), programs, HARMLESS[change], shop)
     before = programs.raw()
 
-    check_alike(used(programs.new(), programs, change, shop), old, at_first(shop))
+    check_reads(new, rows)
+    assert programs.raw() == before
+    new.write(rows, is_simple=programs.kind in {"thrift1", "lww"})
+
+    check_reads(new, rows)
+    check_reads(old, rows)
+
+
+@in_memory
+@pytest.mark.parametrize("own", KINDS, indirect=True)
+@pytest.mark.parametrize("change", HARMLESS)
+def test_programs_agree_after_create_tables_of_the_new_one_and_again_of_the_old_one(
+    own: Programs, change: str, shop: str
+) -> None:
+    old, rows = used(own.old, own, FIRST, shop), at_first(shop)
+    fill(own, old.model, shop)
+    new = used(own.new(), own, HARMLESS[change], shop)
+    before = own.raw()
+
+    created = new.engine.create_tables(new.model)
+
+    assert (created, own.raw()) == ([], before)
+    check_reads(new, rows)
+    new.write(rows, is_simple=own.kind in {"thrift1", "lww"})
+    for use in (new, old, used(own.new(), own, FIRST, shop)):
+        check_reads(use, rows)
+    old.engine.create_tables(old.model)
+    for declared in (FIRST, HARMLESS[change]):
+        check_reads(used(own.new(), own, declared, shop), rows)
+
+
+@in_memory
+@pytest.mark.parametrize("own", ["guarded", "lww"], indirect=True)
+@pytest.mark.parametrize("change", HARMLESS)
+def test_no_entry_is_missing_or_stale_and_only_a_recorded_model_repairs(
+    own: Programs, change: str, shop: str
+) -> None:
+    old, rows = used(own.old, own, FIRST, shop), at_first(shop)
+    fill(own, old.model, shop)
+    new = used(own.new(), own, HARMLESS[change], shop)
+    new.write(rows, is_simple=own.kind == "lww")
+    before = own.raw()
+
+    unrecorded = new.repaired()
+
+    assert new.verified() == old.verified() == {"by_city": (0, 0), "by_size": (0, 0)}
+    assert unrecorded == (None if change in NOT_RECORDED else 0)
+    assert old.repaired() == 0
+    new.engine.create_tables(new.model)
+    later = used(own.new(), own, FIRST, shop)
+    assert new.repaired() == 0
+    assert later.repaired() == (None if "new" in change else 0)
+    assert own.raw() == before
+
+
+@pytest.mark.parametrize("programs", ["guarded", "lww"], indirect=True, scope="module")
+@pytest.mark.parametrize("change", HARMLESS)
+def test_reading_by_an_index_repairs_no_good_entry(
+    programs: Programs, change: str, shop: str
+) -> None:
+    old, rows = used(programs.old, programs, FIRST, shop), at_first(shop)
+    fill(programs, old.model, shop)
+    new = used(programs.later(), programs, HARMLESS[change], shop)
+    before = programs.raw()
+
+    check_reads(new, rows)
 
     assert programs.raw() == before
 
 
-@pytest.mark.parametrize("change", CHANGES)
-def test_old_and_new_programs_agree_on_the_rows_that_the_new_one_writes(
-    programs: Programs, change: str, shop: str
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ("a time to live", "ttl_s of family d: recorded None, declared 86400"),
+        ("more versions", "versions of family d: recorded 1, declared 3"),
+        ("compression", "compression of family d: recorded NONE, declared GZ"),
+    ],
+)
+@pytest.mark.parametrize("programs", ["plain", "guarded"], indirect=True, scope="module")
+def test_options_of_a_family_that_differ_are_a_warning_that_names_the_command(
+    programs: Programs, change: str, named: str, shop: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    old = first(programs, shop)
-    fill(programs, old.model, shop)
-    new = used(programs.new(), programs, change, shop)
+    declared = OPTIONS[change]
+    new = used(programs.new(), programs, declared, shop)
+    before = programs.raw()
 
-    rows = at_first(shop)
-    new.write(rows, is_simple=programs.kind in {"thrift1", "lww"})
+    with caplog.at_level(logging.WARNING, "hbase_orm.session"):
+        new.numbers()
+        new.engine.create_tables(new.model)
 
-    check_alike(new, old, rows)
-
-
-def of_shop(programs: Programs, shop: str, table: str) -> dict[Any, bytes]:
-    """Return the values of the cells of a shop's rows and of their entries."""
-    cells = values_of(programs.raw(table))
-    return {place: value for place, value in cells.items() if shop.encode() in place[1]}
-
-
-@pytest.fixture(params=[pytest.param(kind, marks=pytest.mark.only_on("memory")) for kind in KINDS])
-def kind(request: pytest.FixtureRequest) -> str:
-    name: str = request.param
-    return name
+    said = [record.getMessage() for record in caplog.records]
+    assert any(named in text and "hbase-orm tables alter" in text for text in said)
+    assert programs.raw() == before
