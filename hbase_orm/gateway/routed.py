@@ -25,6 +25,8 @@ from hbase_orm.ops import (
     Increment,
     ListNamespaces,
     ListRegions,
+    ModifyFamily,
+    ModifyTable,
     MutateRow,
     MutateRows,
     OpenScanner,
@@ -48,6 +50,8 @@ _ATOMIC_ONLY: tuple[type[Operation[Any]], ...] = (
     GetVersionsOfRows,
     ListNamespaces,
     ListRegions,
+    ModifyFamily,
+    ModifyTable,
 )
 
 

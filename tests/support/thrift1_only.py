@@ -18,6 +18,8 @@ from hbase_orm.ops import (
     CreateTable,
     GetVersions,
     ListNamespaces,
+    ModifyFamily,
+    ModifyTable,
     MutateRow,
     MutateRows,
     Operation,
@@ -27,6 +29,8 @@ from hbase_orm.ops import (
 from tests.support.recording import RecordsRequests
 
 R = TypeVar("R")
+
+_THRIFT2_ONLY = (AddFamily, CreateNamespace, ListNamespaces, ModifyFamily, ModifyTable)
 
 
 class Account(Model, table="account"):
@@ -70,7 +74,7 @@ def can_thrift1(operation: Operation[Any]) -> bool:
             return all(map(is_of_one_time, mutations))
         case CreateTable(descriptor, split_keys):
             return not split_keys and not descriptor.attributes
-    return not isinstance(operation, AddFamily | CreateNamespace | ListNamespaces)
+    return not isinstance(operation, _THRIFT2_ONLY)
 
 
 def is_of_one_time(mutation: RowMutation) -> bool:
