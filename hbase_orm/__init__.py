@@ -64,9 +64,11 @@ from hbase_orm.schema import (
     Table,
 )
 from hbase_orm.session import (
+    AlterationProgress,
     BuildProgress,
     Bulk,
     CellVersion,
+    Drift,
     Engine,
     Finding,
     FlushReport,
@@ -77,11 +79,15 @@ from hbase_orm.session import (
     Session,
     StoredCell,
     Stream,
+    TableChange,
+    TableCheck,
+    TableDifference,
     Verification,
     connect,
 )
 
 __all__ = [
+    "AlterationProgress",
     "Assignment",
     "Bucket",
     "BuildProgress",
@@ -94,6 +100,7 @@ __all__ = [
     "Counter",
     "CounterExpr",
     "Digest",
+    "Drift",
     "Dynamic",
     "DynamicExpr",
     "Engine",
@@ -126,6 +133,9 @@ __all__ = [
     "Stream",
     "Substitute",
     "Table",
+    "TableChange",
+    "TableCheck",
+    "TableDifference",
     "TablePerPeriod",
     "Verification",
     "Version",
