@@ -215,11 +215,12 @@ def _of_dictionaries(declared: DeclaredTable) -> Protocol[list[TableDifference]]
         if creation.bound.keys.names is not None
         for table in creation.bound.keys.names.tables
     }
-    missing = [name for name in names if (yield from described(name)) is None]
-    return [
-        TableDifference(name, "dictionary", "", "a table", Drift.MISSING, _CREATE)
-        for name in missing
-    ]
+    differing: list[TableDifference] = []
+    for name in names:
+        existing = yield from described(name)
+        missing = TableDifference(name, "dictionary", "", "a table", Drift.MISSING, _CREATE)
+        differing += [] if existing else [missing]
+    return differing
 
 
 def _of_numbers(table: str) -> TableDifference:

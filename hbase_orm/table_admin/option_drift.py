@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, fields
-from typing import Any, Final
+from typing import Final
 
 from hbase_orm.ops import FamilyDescriptor, TableDescriptor
 from hbase_orm.table_admin.changes import (
