@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from typing import Any
@@ -111,10 +112,17 @@ def _left(checks: Iterable[TableCheck]) -> Iterator[TableDifference]:
 def _altered(
     changes: Iterable[TableChange], left: Iterable[TableDifference], *, dry_run: bool
 ) -> Iterator[str]:
-    lines = [_planned(change) if dry_run else f"altered {change}" for change in changes]
+    counts = Counter(change.table for change in changes)
+    lines = [f"altered {name}: {_counted(count)}" for name, count in counts.items()]
+    if dry_run:
+        lines = [_planned(change) for change in changes]
     yield from lines or ["nothing to alter"]
     for difference in left:
         yield f"left {difference}; {difference.fix or 'run the command again'}"
+
+
+def _counted(count: int) -> str:
+    return "1 change" if count == 1 else f"{count} changes"
 
 
 # --- the comparison -------------------------------------------------------------------------------
