@@ -10,6 +10,7 @@ from hbase_orm.binding.recorded_models import compared
 from hbase_orm.binding.table_creation.existing_tables import KEY_ATTRIBUTE
 from hbase_orm.binding.table_creation.table_records import merged
 from hbase_orm.errors import CorruptRowError, RejectedError
+from hbase_orm.index.catalog.registration import require_record
 from hbase_orm.ops import FamilyDescriptor, Protocol, TableDescriptor
 from hbase_orm.record.declaration import Declaration, TableRecord
 from hbase_orm.record.differences import Difference, Weight
@@ -168,3 +169,4 @@ def update_record(declared: DeclaredTable, table_id: str) -> Protocol[None]:
         return updated(record, declared)
 
     yield from change_record(declared.table, edit)
+    yield from require_record(declared.table)
