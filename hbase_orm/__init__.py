@@ -65,9 +65,11 @@ from hbase_orm.schema import (
     Table,
 )
 from hbase_orm.session import (
+    AlterationProgress,
     BuildProgress,
     Bulk,
     CellVersion,
+    Drift,
     Engine,
     Finding,
     FlushReport,
@@ -78,11 +80,15 @@ from hbase_orm.session import (
     Session,
     StoredCell,
     Stream,
+    TableChange,
+    TableCheck,
+    TableDifference,
     Verification,
     connect,
 )
 
 __all__ = [
+    "AlterationProgress",
     "Assignment",
     "Bucket",
     "BuildProgress",
@@ -95,6 +101,7 @@ __all__ = [
     "Counter",
     "CounterExpr",
     "Digest",
+    "Drift",
     "Dynamic",
     "DynamicExpr",
     "Engine",
@@ -127,6 +134,9 @@ __all__ = [
     "Stream",
     "Substitute",
     "Table",
+    "TableChange",
+    "TableCheck",
+    "TableDifference",
     "TablePerPeriod",
     "Verification",
     "Version",

@@ -119,6 +119,14 @@ class RecordError(SchemaError):
     """
 
 
+class DataLossError(HBaseORMError):
+    """An alteration of tables would lose data, so nothing was altered.
+
+    Attributes:
+        changes: The changes that lose data, as lines.
+    """
+
+
 class RowKeyError(HBaseORMError, ValueError):
     """A key field is missing, unknown or does not fit, or the row key is empty or too long."""
 

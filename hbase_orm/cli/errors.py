@@ -47,6 +47,7 @@ _BY_CLASS: tuple[tuple[type[errors.HBaseORMError], ExitCode], ...] = (
     (errors.ConflictError, ExitCode.DATA),
     (errors.RejectedError, ExitCode.DATA),
     (errors.FlushError, ExitCode.DATA),
+    (errors.DataLossError, ExitCode.DATA),
     (errors.RowNotFoundError, ExitCode.DATA),
     (errors.MultipleRowsError, ExitCode.DATA),
     (errors.CorruptRowError, ExitCode.DATA),

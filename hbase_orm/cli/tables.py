@@ -15,6 +15,7 @@ from hbase_orm.cli.frame import Group, answer, settings, table
 from hbase_orm.cli.model_arguments import one_model, several_models
 from hbase_orm.cli.named_models import labels
 from hbase_orm.cli.parameters import INSTANT
+from hbase_orm.cli.table_drift import alter, check
 from hbase_orm.index.upkeep.repair import RepairCounts
 from hbase_orm.model import Model
 from hbase_orm.model.declare.placement import base_of
@@ -29,6 +30,10 @@ _LEAST_SHOWN = 0.00001
 @click.group(cls=Group)
 def tables() -> None:
     """Create, show and drop the tables of models."""
+
+
+tables.add_command(check)
+tables.add_command(alter)
 
 
 @tables.command()

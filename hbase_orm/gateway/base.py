@@ -21,7 +21,7 @@ class Feature(Enum):
     ATOMIC_ROW = "atomic row mutations that mix puts and deletes (MutateRow)"
     CHECK_AND_MUTATE = "conditional row mutations (CheckAndMutate)"
     RAW_READ = "reads that show tombstones (GetVersions with raw)"
-    SCHEMA = "full table administration (CreateTable with splits, AddFamily, namespaces)"
+    SCHEMA = "full table administration (CreateTable with splits, changes of families, namespaces)"
     MULTI_INCREMENT = "several counters of a row in one atomic call"
     TIMELINE = "reads that replicas of regions may answer (is_timeline of GetRows and Scan)"
 

@@ -31,6 +31,8 @@ from hbase_orm.ops import (
     ListNamespaces,
     ListRegions,
     ListTables,
+    ModifyFamily,
+    ModifyTable,
     MutateRow,
     MutateRows,
     OpenScanner,
@@ -72,6 +74,8 @@ _ADMINISTRATION: tuple[type[Operation[Any]], ...] = (
     DropNamespace,
     DropTable,
     EnableTable,
+    ModifyFamily,
+    ModifyTable,
 )
 
 

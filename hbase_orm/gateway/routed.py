@@ -25,6 +25,8 @@ from hbase_orm.ops import (
     Increment,
     ListNamespaces,
     ListRegions,
+    ModifyFamily,
+    ModifyTable,
     MutateRow,
     MutateRows,
     OpenScanner,
@@ -47,6 +49,8 @@ _ATOMIC_ONLY: tuple[type[Operation[Any]], ...] = (
     GetVersions,
     GetVersionsOfRows,
     ListNamespaces,
+    ModifyFamily,
+    ModifyTable,
 )
 
 

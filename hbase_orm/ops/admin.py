@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
 from hbase_orm.ops.operation import Operation
 
@@ -23,28 +23,28 @@ FAMILY_ATTRIBUTES: Final[Mapping[str, str]] = MappingProxyType(
 )
 """For each attribute of families that Thrift2 has no field for, the `FamilyDescriptor`'s field."""
 
-FIELD_ATTRIBUTES: Final = frozenset(
+FIELD_ATTRIBUTES: Final[Mapping[str, str]] = MappingProxyType(
     {
-        "BLOCKCACHE",
-        "BLOCKSIZE",
-        "BLOOMFILTER",
-        "CACHE_BLOOMS_ON_WRITE",
-        "CACHE_DATA_ON_WRITE",
-        "CACHE_INDEX_ON_WRITE",
-        "COMPRESSION",
-        "COMPRESS_TAGS",
-        "DATA_BLOCK_ENCODING",
-        "DFS_REPLICATION",
-        "EVICT_BLOCKS_ON_CLOSE",
-        "IN_MEMORY",
-        "KEEP_DELETED_CELLS",
-        "MIN_VERSIONS",
-        "REPLICATION_SCOPE",
-        "TTL",
-        "VERSIONS",
+        "BLOCKCACHE": "block_cache",
+        "BLOCKSIZE": "block_size_bytes",
+        "BLOOMFILTER": "bloom",
+        "CACHE_BLOOMS_ON_WRITE": "cache_blooms_on_write",
+        "CACHE_DATA_ON_WRITE": "cache_data_on_write",
+        "CACHE_INDEX_ON_WRITE": "cache_indexes_on_write",
+        "COMPRESSION": "compression",
+        "COMPRESS_TAGS": "compress_tags",
+        "DATA_BLOCK_ENCODING": "block_encoding",
+        "DFS_REPLICATION": "dfs_replication",
+        "EVICT_BLOCKS_ON_CLOSE": "evict_on_close",
+        "IN_MEMORY": "in_memory",
+        "KEEP_DELETED_CELLS": "keep_deleted_cells",
+        "MIN_VERSIONS": "min_versions",
+        "REPLICATION_SCOPE": "scope",
+        "TTL": "ttl_s",
+        "VERSIONS": "versions",
     }
 )
-"""The attributes of families that Thrift2 has fields for."""
+"""For each attribute of families that Thrift2 has a field for, the `FamilyDescriptor`'s field."""
 
 BLOOM_PREFIX_SETTING: Final = "RowPrefixBloomFilter.prefix_length"
 """The setting of a family for the length of the prefix in the bloom filter of row prefixes."""
@@ -108,6 +108,10 @@ class FamilyDescriptor:
     configuration: Mapping[str, str] = field(default_factory=dict, hash=False)
     attributes: Mapping[str, str] = field(default_factory=dict, hash=False)
 
+    def with_options(self, options: Mapping[str, Any]) -> FamilyDescriptor:
+        """Return this descriptor with other options, given as `ModifyFamily` has them."""
+        return replace(self, **_merged_options(self, options))
+
 
 @dataclass(frozen=True, slots=True)
 class TableDescriptor:
@@ -125,6 +129,28 @@ class TableDescriptor:
     attributes: Mapping[str, str] = field(default_factory=dict)
     durability: str = "USE_DEFAULT"
     region_replication: int = 1
+
+    def with_options(self, options: Mapping[str, Any]) -> TableDescriptor:
+        """Return this descriptor with other options, given as `ModifyTable` has them."""
+        return replace(self, **_merged_options(self, options))
+
+
+def _merged_options(
+    descriptor: FamilyDescriptor | TableDescriptor, options: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the new values of options; of settings by name, those not given are kept."""
+    return {
+        option: merged_settings(getattr(descriptor, option), value)
+        if isinstance(value, Mapping)
+        else value
+        for option, value in options.items()
+    }
+
+
+def merged_settings(known: Mapping[str, str], changes: Mapping[str, str | None]) -> dict[str, str]:
+    """Return settings by name with changes; a setting that is changed to None is removed."""
+    merged = {**known, **changes}
+    return {name: value for name, value in merged.items() if value is not None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,6 +236,40 @@ class AddFamily(Operation[None]):
 
     table: str
     family: FamilyDescriptor
+
+
+@dataclass(frozen=True, slots=True)
+class ModifyFamily(Operation[None]):
+    """Change some options of a column family, online, and keep all others. Needs Thrift2.
+
+    The answer comes when all regions use the new options. The request is safe to repeat.
+    FamilyNotFoundError is raised if the table does not have the family.
+
+    Attributes:
+        options: The new values by the names of `FamilyDescriptor`'s attributes. `configuration` and
+            `attributes` have only the settings to change, by name; None removes a setting.
+    """
+
+    table: str
+    family: bytes
+    options: Mapping[str, Any] = field(hash=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ModifyTable(Operation[None]):
+    """Change some options of a table, online, and keep all others. Needs Thrift2.
+
+    The answer comes when all regions use the new options. The request is safe to repeat, but must
+    not be sent while another program changes the table: HBase replaces the whole descriptor by the
+    one that was read a moment ago, with its families.
+
+    Attributes:
+        options: The new values by the names of `TableDescriptor`'s attributes. `attributes` has
+            only the attributes to change, by name; None removes an attribute.
+    """
+
+    table: str
+    options: Mapping[str, Any] = field(hash=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,13 +12,18 @@ from hbase_orm.reading.pages import Page
 from hbase_orm.reading.stream import Stream
 from hbase_orm.session.engine import Engine, connect
 from hbase_orm.session.session import Session
+from hbase_orm.table_admin.alteration import AlterationProgress
+from hbase_orm.table_admin.changes import TableChange
+from hbase_orm.table_admin.table_check import Drift, TableCheck, TableDifference
 from hbase_orm.writing.bulk import Bulk
 from hbase_orm.writing.flush_outcome import FlushReport
 
 __all__ = [
+    "AlterationProgress",
     "BuildProgress",
     "Bulk",
     "CellVersion",
+    "Drift",
     "Engine",
     "Finding",
     "FlushReport",
@@ -29,6 +34,9 @@ __all__ = [
     "Session",
     "StoredCell",
     "Stream",
+    "TableChange",
+    "TableCheck",
+    "TableDifference",
     "Verification",
     "connect",
 ]

@@ -42,9 +42,10 @@ from hbase_orm.reading.by_key import row_keys
 from hbase_orm.record.store import delete_record
 from hbase_orm.schema import TableSchema
 from hbase_orm.session.session import Session
+from hbase_orm.table_admin.table_verbs import TableAdmin
 
 
-class Engine(IndexAdmin):
+class Engine(IndexAdmin, TableAdmin):
     """The connections to one HBase. Threads may share an engine, and forked processes may use it.
 
     Attributes:

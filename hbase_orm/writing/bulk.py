@@ -45,6 +45,7 @@ LOADS_IN_FLIGHT: Final = 6
 
 NUMBERED_AT_ONCE: Final = 100
 """The number of objects whose new names get their numbers together, to save requests."""
+
 Progress = Callable[[FlushReport], None]
 """A function that is called after each batch with the number of rows written so far."""
 
@@ -105,25 +106,26 @@ class Bulk:
         """Add one object to write: all its fields that are not None are put.
 
         Deferred fields that are not loaded are not written; they must not be required. The hook
-        `before_put` is called, but not `after_put`: the objects are not kept.
+        `before_put` is called, but not `after_put`, because the objects are not kept.
 
         Args:
             obj: The object.
-            ttl: The time to live of the cells, if shorter than that of their family; plain models.
+            ttl: The time to live of the cells, if it is shorter than the ttl of their family. Plain
+                models only.
 
         Raises:
-            ValidationError, RowKeyError: The object cannot be encoded, or lacks required deferred
-                fields: all of them if `insert_only` is set, the row was deleted, or the past was
-                read. Other objects are not affected.
-            CorruptRowError: In a load, the codec of an indexed field cannot decode what it encoded
-                (outside of a load, a FlushError reports it later). Other objects are kept.
+            ValidationError, RowKeyError: The object cannot be encoded. Or it lacks required
+                deferred fields. All deferred fields are required if `insert_only` is set, the row
+                was deleted, or the past was read. Other objects are not affected.
+            CorruptRowError: In a load, the codec of an indexed field cannot decode what it encoded.
+                Outside of a load, it is reported later in a FlushError. Other objects are kept.
             DuplicateRowError: The same row was added to the load shortly before.
             FlushError: Some rows added before were not written; the bulk writer has ended.
             QueryError: The with block has not begun, or has ended. Or `add` is called while a row
                 is being added, by another thread, a hook or the progress function. Or this process
                 is a forked child. The object is not added; other objects are not affected.
-            ConfigurationError: The session is closed. The object is not added.
-            SchemaDriftError: The model contradicts its table's record. The object is not added.
+            ConfigurationError, SchemaDriftError: The session is closed, or the model contradicts
+                the record of its table. The object is not added.
         """
         with self._block:
             self._refuse_closed()

@@ -41,6 +41,8 @@ from hbase_orm.ops import (
     ListNamespaces,
     ListRegions,
     ListTables,
+    ModifyFamily,
+    ModifyTable,
     MutateRow,
     MutateRows,
     OpenScanner,
@@ -87,6 +89,8 @@ COMMON: tuple[Operation[Any], ...] = (
 THRIFT2: tuple[Operation[Any], ...] = (
     *COMMON,
     AddFamily("t", FamilyDescriptor(b"d")),
+    ModifyFamily("t", b"d", {"versions": 2}),
+    ModifyTable("t", {"durability": "SYNC_WAL"}),
     CreateNamespace("n"),
     DropNamespace("n"),
     ListNamespaces(),

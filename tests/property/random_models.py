@@ -271,16 +271,31 @@ def _narrowed(draw: st.DrawFn, pool: tuple[Kind, ...]) -> Kind:
 
 
 @st.composite
-def models(draw: st.DrawFn, *, is_split: bool = True, wish: str = "") -> Declared:
+def models(
+    draw: st.DrawFn,
+    *,
+    is_split: bool = True,
+    wish: str = "",
+    family: st.SearchStrategy[Family] | None = None,
+    table_options: st.SearchStrategy[dict[str, Any]] | None = None,
+) -> Declared:
     """Draw a model of 1 to 3 key fields in 1 to 5 components, up to 3 columns and 3 indexes.
 
     Args:
         draw: Hypothesis's.
         is_split: Whether tables are pre-split on the salt, which costs time on a real HBase.
         wish: One of `WISHES`: what the model has, but for few draws.
+        family: The family of the columns; by default one without options.
+        table_options: The options of the table, if it is one for all rows; by default none.
     """
     assert wish in WISHES
-    body = _Body(draw, {"__module__": __name__, "d": Family()}, {}, {}, wish)
+    body = _Body(
+        draw,
+        {"__module__": __name__, "d": Family() if family is None else draw(family)},
+        {},
+        {},
+        wish,
+    )
     body.is_simple = not wish and body.flip()
     in_tables = is_wished(draw, wish, "TablePerPeriod", (False, False, False, False, True))
     body.values["__period__"] = body.pick("day", "month")
@@ -308,16 +323,18 @@ def models(draw: st.DrawFn, *, is_split: bool = True, wish: str = "") -> Declare
     for name, parts in indexes.items():
         own = (_directed(body.values[f], body.fields[f], falls) for f, falls in parts)
         body.values[name] = Index(*own, **options[name])
-    table = _table(body.values.pop("__period__"), in_tables=in_tables, is_split=is_split)
+    options_of_table = {} if table_options is None else draw(table_options)
+    period = body.values.pop("__period__")
+    table = _table(period, in_tables=in_tables, is_split=is_split, options=options_of_table)
     declared = _declared(body, table, indexes, components, has_types=has_types)
     return replace(declared, options=options)
 
 
-def _table(period: str, *, in_tables: bool, is_split: bool) -> Any:
+def _table(period: str, *, in_tables: bool, is_split: bool, options: dict[str, Any]) -> Any:
     if in_tables:
         pattern = {"day": "rows_%Y%m%d", "month": "rows_%Y%m"}[period]
         return TablePerPeriod(pattern, of="k0", period=period)
-    return "rows" if is_split else Table("rows", splits=())
+    return Table("rows", splits="auto" if is_split else (), **options)
 
 
 def _declared(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, TypeVar, cast
 
 from hbase_orm import Counter, Engine, Family, Index, Key, Mapped, Model, column, counter, func, key
@@ -16,8 +15,11 @@ from hbase_orm.ops import (
     CheckAndMutate,
     CreateNamespace,
     CreateTable,
+    FamilyDescriptor,
     GetVersions,
     ListNamespaces,
+    ModifyFamily,
+    ModifyTable,
     MutateRow,
     MutateRows,
     Operation,
@@ -27,6 +29,8 @@ from hbase_orm.ops import (
 from tests.support.recording import RecordsRequests
 
 R = TypeVar("R")
+
+_THRIFT2_ONLY = (AddFamily, CreateNamespace, ListNamespaces, ModifyFamily, ModifyTable)
 
 
 class Account(Model, table="account"):
@@ -51,9 +55,17 @@ class DoesWhatThrift1Does(RecordsRequests):
         if not can_thrift1(operation):
             raise FeatureMissingError("Thrift1 cannot do this", operation=repr(operation))
         answer = super().execute(operation)
-        if isinstance(answer, TableDescriptor):
-            return cast("R", replace(answer, attributes={}))
-        return answer
+        return cast("R", _described(answer)) if isinstance(answer, TableDescriptor) else answer
+
+
+def _described(table: TableDescriptor) -> TableDescriptor:
+    """Return what Thrift1 shows of a table."""
+    shown = ("versions", "ttl_s", "compression", "bloom", "block_cache", "in_memory")
+    families = (
+        FamilyDescriptor(family.name, **{name: getattr(family, name) for name in shown})
+        for family in table.families
+    )
+    return TableDescriptor(table.name, tuple(families))
 
 
 def can_thrift1(operation: Operation[Any]) -> bool:
@@ -70,7 +82,7 @@ def can_thrift1(operation: Operation[Any]) -> bool:
             return all(map(is_of_one_time, mutations))
         case CreateTable(descriptor, split_keys):
             return not split_keys and not descriptor.attributes
-    return not isinstance(operation, AddFamily | CreateNamespace | ListNamespaces)
+    return not isinstance(operation, _THRIFT2_ONLY)
 
 
 def is_of_one_time(mutation: RowMutation) -> bool:

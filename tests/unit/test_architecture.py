@@ -41,6 +41,7 @@ RUNS_PROTOCOLS = {
     "binding.clean_up": "deletes what was put off, on a thread of its own",
     "session.engine": "verbs of the engine",
     "index_admin.admin": "verbs of the engine",
+    "table_admin.table_verbs": "verbs of the engine",
     "session.state": "the comparison of a model with its table's record, before a verb",
     "session.reads": "verbs of the session: one protocol plans a statement, one read carries it out",
     "session.immediate": "verbs of the session; a row's lock is taken between two protocols",

@@ -10,6 +10,7 @@ import hbase_orm
 from hbase_orm import codecs, errors
 
 PUBLIC = [
+    "AlterationProgress",
     "Assignment",
     "Bucket",
     "BuildProgress",
@@ -22,6 +23,7 @@ PUBLIC = [
     "Counter",
     "CounterExpr",
     "Digest",
+    "Drift",
     "Dynamic",
     "DynamicExpr",
     "Engine",
@@ -54,6 +56,9 @@ PUBLIC = [
     "Stream",
     "Substitute",
     "Table",
+    "TableChange",
+    "TableCheck",
+    "TableDifference",
     "TablePerPeriod",
     "Verification",
     "Version",
@@ -119,9 +124,10 @@ SESSION = [
 ]
 
 ENGINE = [
-    *("add_guard_family", "build_index", "close", "create_tables", "decode_key", "drop_index"),
-    *("drop_tables", "finish_clean_up", "indexes", "raw", "regions", "repair_indexes", "row_keys"),
-    *("sequence", "session", "table_state", "verify_index"),
+    *("add_guard_family", "alter_tables", "build_index", "check_tables", "close", "create_tables"),
+    *("decode_key", "drop_index", "drop_tables", "finish_clean_up", "indexes", "raw", "regions"),
+    *("repair_indexes", "row_keys", "sequence", "session", "table_changes", "table_state"),
+    *("verify_index",),
 ]
 
 

@@ -9,11 +9,9 @@ from __future__ import annotations
 import logging
 from collections.abc import Collection, Iterable
 from dataclasses import replace
-from typing import Final
 
 from hbase_orm.binding.bound_model import BoundModel
 from hbase_orm.binding.table_creation.existing_tables import (
-    KEY_ATTRIBUTE,
     SAMPLED_ROWS,
     check_index_tables,
     described,
@@ -23,6 +21,13 @@ from hbase_orm.binding.table_creation.existing_tables import (
     refuse_numbers,
     warn_of_differences,
 )
+from hbase_orm.binding.table_creation.table_descriptors import (
+    SLOP,
+    bare,
+    base_table,
+    guard_family,
+    index_table,
+)
 from hbase_orm.errors import (
     NamespaceNotFoundError,
     RejectedError,
@@ -30,7 +35,6 @@ from hbase_orm.errors import (
     TableNotFoundError,
 )
 from hbase_orm.index.catalog import catalog
-from hbase_orm.index.catalog.declaration_text import key_text
 from hbase_orm.index.catalog.entry import VERSION_COLUMN, CatalogEntry
 from hbase_orm.index.catalog.index_steps import incarnation_of, table_of
 from hbase_orm.index.catalog.registration import (
@@ -40,8 +44,7 @@ from hbase_orm.index.catalog.registration import (
     register,
     unregister,
 )
-from hbase_orm.index.entries.targets import ENTRY_FAMILY, GUARD_FAMILY, GuardedTable
-from hbase_orm.index.protocol.attempt import DEAD_GUARD_TTL_MS
+from hbase_orm.index.entries.targets import GUARD_FAMILY, GuardedTable
 from hbase_orm.numbering.create_tables import create_if_missing, ensure_namespace
 from hbase_orm.numbering.dictionary import ensure_dictionary
 from hbase_orm.ops import (
@@ -54,18 +57,9 @@ from hbase_orm.ops import (
     TableDescriptor,
     ask,
 )
-from hbase_orm.record.store import ID_ATTRIBUTE
 from hbase_orm.schema import TableSchema
 
 logger = logging.getLogger("hbase_orm.session")
-
-# HRegion refuses puts whose timestamp lies so far ahead of the server's clock: a client with a
-# wrong clock is stopped before its cells outrank everybody else's for good.
-_SLOP: Final = {"hbase.hregion.keyvalue.timestamp.slop.millisecs": "7200000"}
-# Queries trust the copies of columns in index entries. So a late put of an entry must find the
-# tombstone of the entry: major compactions keep tombstones as long as the guards of deleted rows.
-_LASTING_TOMBSTONES: Final = {"hbase.hstore.time.to.purge.deletes": str(DEAD_GUARD_TTL_MS)}
-_DEAD_GUARD_TTL_S: Final = DEAD_GUARD_TTL_MS // 1000
 
 
 def create(
@@ -138,7 +132,7 @@ def _is_made_here(existing: TableDescriptor | None, *, is_lww: bool) -> bool:
     With Thrift1 only (`is_lww`) the result is True, because Thrift1 cannot set the attributes that
     mark such a table.
     """
-    return existing is None or is_lww or _SLOP.items() <= existing.attributes.items()
+    return existing is None or is_lww or SLOP.items() <= existing.attributes.items()
 
 
 def _make_base_table(
@@ -153,7 +147,7 @@ def _make_base_table(
         return []
     schema = schema if families is None else replace(schema, families=families)
     wanted = base_table(schema, table_id)
-    wanted = _bare(wanted) if is_lww else wanted
+    wanted = bare(wanted) if is_lww else wanted
     return (yield from create_if_missing(CreateTable(wanted, schema.split_keys)))
 
 
@@ -302,41 +296,11 @@ def add_guard_family(bound: BoundModel) -> Protocol[None]:
     """
     table = bound.schema.table
     try:
-        yield from ask(AddFamily(table, _guard_family(bound.schema)))
+        yield from ask(AddFamily(table, guard_family(bound.schema)))
     except RejectedError:  # another process, or a call whose answer was lost, may have added it
         existing = yield from described(table)
         if existing is None or GUARD_FAMILY not in {family.name for family in existing.families}:
             raise
-
-
-def base_table(schema: TableSchema, table_id: str) -> TableDescriptor:
-    """Return the descriptor of the model's table, with the id that its record has."""
-    guards = (_guard_family(schema),) if schema.is_guarded else ()
-    return TableDescriptor(
-        name=schema.table,
-        families=(*schema.families, *guards),
-        attributes={
-            **schema.attributes,
-            KEY_ATTRIBUTE: key_text(schema),
-            ID_ATTRIBUTE: table_id,
-            **(_SLOP if schema.is_guarded else {}),
-        },
-        durability=schema.durability,
-        region_replication=schema.region_replication,
-    )
-
-
-def _index_table(schema: TableSchema, table: str, *, is_covering: bool) -> TableDescriptor:
-    family = FamilyDescriptor(ENTRY_FAMILY, ttl_s=_longest_ttl_s(schema))
-    attributes = {**_SLOP, **(_LASTING_TOMBSTONES if is_covering else {})}
-    return TableDescriptor(
-        name=table, families=(family,), attributes=attributes, durability=schema.durability
-    )
-
-
-def _bare(descriptor: TableDescriptor) -> TableDescriptor:
-    """Return a table descriptor without attributes, which Thrift1 cannot set."""
-    return replace(descriptor, attributes={})
 
 
 def ensure_index_table(bound: BoundModel, name: str, table: str) -> Protocol[list[str]]:
@@ -351,10 +315,10 @@ def ensure_index_table(bound: BoundModel, name: str, table: str) -> Protocol[lis
         table: The name of the index table, which each build changes.
     """
     index = next(index for index in bound.schema.indexes if index.name == name)
-    wanted = _index_table(bound.schema, table, is_covering=bool(index.included))
+    wanted = index_table(bound.schema, table, is_covering=bool(index.included))
     if bound.guarded is None or not bound.guarded.is_lww:
         return (yield from create_if_missing(CreateTable(wanted, index.split_keys)))
-    made = yield from create_if_missing(CreateTable(_bare(wanted)))
+    made = yield from create_if_missing(CreateTable(bare(wanted)))
     if made and index.split_keys:
         logger.warning(
             "index table %s has one region instead of %d: only Thrift2 gateways split new tables",
@@ -362,22 +326,6 @@ def ensure_index_table(bound: BoundModel, name: str, table: str) -> Protocol[lis
             len(index.split_keys) + 1,
         )
     return made
-
-
-def _guard_family(schema: TableSchema) -> FamilyDescriptor:
-    return FamilyDescriptor(GUARD_FAMILY, ttl_s=_longest_ttl_s(schema))
-
-
-def _longest_ttl_s(schema: TableSchema) -> int | None:
-    """Return the TTL of guards and index entries: longer than the TTL of every data family.
-
-    None (no TTL) if a data family may keep cells without limit.
-    """
-    ttls = [
-        None if family.min_versions else family.ttl_s for family in schema.families
-    ]  # MIN_VERSIONS keeps cells visible after their TTL
-    known = [ttl for ttl in ttls if ttl is not None]
-    return max(known) + _DEAD_GUARD_TTL_S if len(known) == len(ttls) else None
 
 
 def drop_table(table: str) -> Protocol[list[str]]:

@@ -41,6 +41,8 @@ from hbase_orm.ops import (
     ListNamespaces,
     ListRegions,
     ListTables,
+    ModifyFamily,
+    ModifyTable,
     MutateRow,
     MutateRows,
     OpenScanner,
@@ -164,6 +166,10 @@ class MemoryGateway:
             ListNamespaces: lambda _: tables.list_namespaces(),
             ListRegions: lambda request: tables.get(request.table).regions(),
             ListTables: lambda _: tables.names(),
+            ModifyFamily: lambda request: tables.modify_family(
+                request.table, request.family, request.options
+            ),
+            ModifyTable: lambda request: tables.modify(request.table, request.options),
             Ping: lambda _: None,
         }
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from hbase_orm.errors import (
     FeatureMissingError,
@@ -116,6 +117,22 @@ class MemoryTables:
         families = sorted((*table.descriptor.families, family), key=lambda each: each.name)
         table.descriptor = replace(table.descriptor, families=tuple(families))
         table.families[family.name] = family
+
+    def modify_family(self, name: str, family: bytes, options: Mapping[str, Any]) -> None:
+        """Change some options of a family; raise an error if the table does not have it."""
+        table = self.get(name)
+        changed = table.family(family).with_options(options)
+        _check_family(changed)
+        families = (changed if each.name == family else each for each in table.descriptor.families)
+        table.descriptor = replace(table.descriptor, families=tuple(families))
+        table.families[family] = changed
+
+    def modify(self, name: str, options: Mapping[str, Any]) -> None:
+        """Change some options of a table."""
+        table = self.get(name)
+        changed = table.descriptor.with_options(options)
+        _check_sizes(changed)
+        table.descriptor = changed
 
     def list_namespaces(self) -> list[str]:
         """Return the names of all namespaces, sorted, including HBase's own."""

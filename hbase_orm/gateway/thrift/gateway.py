@@ -45,6 +45,8 @@ from hbase_orm.ops import (
     EnableTable,
     FetchRows,
     ListRegions,
+    ModifyFamily,
+    ModifyTable,
     OpenScanner,
     Operation,
     Row,
@@ -67,6 +69,8 @@ _ADMIN = (
     DropNamespace,
     DropTable,
     EnableTable,
+    ModifyFamily,
+    ModifyTable,
 )
 
 # HConstants.FOREVER: Integer.MAX_VALUE seconds, reported for a family without a time to live.

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from hbase_orm.errors import TableDisabledError
+from hbase_orm.errors import FamilyNotFoundError, TableDisabledError
 from hbase_orm.gateway.thrift.decoding.answers import text
 from hbase_orm.gateway.thrift.decoding.incoming import GarbledAnswerError
 from hbase_orm.gateway.thrift.faults import translate
 from hbase_orm.gateway.thrift.gateway import Call, no_table, server_of, table_bytes
 from hbase_orm.gateway.thrift.thrift2_families import (
+    changed_family,
+    copied_family,
     family_descriptor,
     name_of,
     number_of,
@@ -29,6 +31,8 @@ from hbase_orm.ops import (
     ListNamespaces,
     ListRegions,
     ListTables,
+    ModifyFamily,
+    ModifyTable,
     Operation,
     Ping,
     RegionRange,
@@ -154,6 +158,46 @@ def _add_family(client: Any, operation: AddFamily) -> None:
     client.addColumnFamily(_table_name(operation.table), thrift_family(operation.family))
 
 
+def _modify_family(client: Any, operation: ModifyFamily) -> None:
+    table = _table_name(operation.table)
+    described = client.getTableDescriptor(table)
+    known = {family.name: family for family in described.families or ()}
+    if operation.family not in known:
+        raise FamilyNotFoundError(
+            "the table has no such column family",
+            table=operation.table,
+            family=operation.family,
+            fix="add the family to the table, or correct its name",
+        )
+    client.modifyColumnFamily(table, changed_family(known[operation.family], operation.options))
+
+
+def _modify_table(client: Any, operation: ModifyTable) -> None:
+    described = client.getTableDescriptor(_table_name(operation.table))
+    options = dict(operation.options)
+    changes = {
+        name.encode(): None if value is None else value.encode()
+        for name, value in options.get("attributes", {}).items()
+    }
+    replication = options.get("region_replication")
+    if replication is not None:
+        changes[_REPLICATION] = str(replication).encode()
+    durability = described.durability
+    if "durability" in options:
+        durability = number_of(_DURABILITIES, "durability", options["durability"])
+        # The number counts; HBase shows the attribute too, which must not contradict it.
+        changes[b"DURABILITY"] = None
+    attributes = {**(described.attributes or {}), **changes}
+    client.modifyTable(
+        HBASE2.Table(
+            name=described.name,
+            families=[copied_family(family) for family in described.families or ()],
+            attributes={name: value for name, value in attributes.items() if value is not None},
+            durability=durability,
+        )
+    )
+
+
 def _enable_table(client: Any, operation: EnableTable) -> None:
     client.enableTable(_table_name(operation.table))
 
@@ -184,6 +228,8 @@ ADMIN_CALLS: Mapping[type[Operation[Any]], Call] = {
     ListNamespaces: _list_namespaces,
     ListRegions: _list_regions,
     ListTables: _list_tables,
+    ModifyFamily: _modify_family,
+    ModifyTable: _modify_table,
     Ping: _ping,
 }
 """The function that executes each kind of administration request."""

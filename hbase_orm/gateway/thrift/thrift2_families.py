@@ -14,7 +14,7 @@ from hbase_orm.gateway.thrift.decoding.answers import text
 from hbase_orm.gateway.thrift.decoding.incoming import GarbledAnswerError
 from hbase_orm.gateway.thrift.gateway import FOREVER_S
 from hbase_orm.gateway.thrift.wire import HBASE2
-from hbase_orm.ops import FAMILY_ATTRIBUTES, FIELD_ATTRIBUTES, FamilyDescriptor
+from hbase_orm.ops import FAMILY_ATTRIBUTES, FIELD_ATTRIBUTES, FamilyDescriptor, merged_settings
 
 # Numbers of the server's enumerations.
 _COMPRESSIONS: Final = {
@@ -31,6 +31,13 @@ _BLOCK_ENCODINGS: Final = {"NONE": 0, "PREFIX": 2, "DIFF": 3, "FAST_DIFF": 4, "R
 _KEEP_DELETED_CELLS: Final = {"FALSE": 0, "TRUE": 1, "TTL": 2}
 
 _DEFAULTS: Final = FamilyDescriptor(b"d")
+
+# All attributes that have an option, whether Thrift's struct has a field for it or not.
+_HBASE_ATTRIBUTES: Final = {**FAMILY_ATTRIBUTES, **FIELD_ATTRIBUTES}
+# For each option that Thrift's struct has a field for: the field.
+_THRIFT_FIELDS: Final = {option: option for option in FIELD_ATTRIBUTES.values()} | {
+    "block_size_bytes": "block_size"
+}
 
 
 def number_of(numbers: Mapping[str, int], option: str, name: str) -> int:
@@ -137,6 +144,47 @@ def family_descriptor(described: Any) -> FamilyDescriptor:
         },
         **own,
     )
+
+
+def copied_family(described: Any) -> Any:
+    """Return the Thrift descriptor that makes HBase store again what it has described.
+
+    The attributes have everything that HBase stores of a family, also what this library does not
+    know, and what has a field. So no field is set.
+    """
+    return HBASE2.Family(
+        name=described.name,
+        attributes=described.attributes or None,
+        configuration=described.configuration or None,
+    )
+
+
+def changed_family(described: Any, options: Mapping[str, Any]) -> Any:
+    """Return the Thrift descriptor of a described family with other options.
+
+    What is not changed is copied byte by byte (see `copied_family`).
+
+    Args:
+        described: The family as the gateway described it.
+        options: The options as `ModifyFamily` has them.
+
+    Raises:
+        RejectedError: An option does not allow its value.
+    """
+    wanted = FamilyDescriptor(described.name).with_options(options)
+    with_fields, changed = thrift_family(wanted), copied_family(described)
+    for option in options.keys() & _THRIFT_FIELDS.keys():
+        field = _THRIFT_FIELDS[option]
+        setattr(changed, field, getattr(with_fields, field))
+    if "configuration" in options:
+        settings = merged_settings(_texts(described.configuration), options["configuration"])
+        changed.configuration = settings or None
+    others = {name for name, option in _HBASE_ATTRIBUTES.items() if option in options}
+    replaced = {name.encode() for name in (*others, *options.get("attributes", ()))}
+    kept = {k: v for k, v in (described.attributes or {}).items() if k not in replaced}
+    added = {name.encode(): value.encode() for name, value in _attributes(wanted).items()}
+    changed.attributes = {**kept, **added} or None
+    return changed
 
 
 def _texts(stored: Mapping[Any, Any] | None) -> dict[str, str]:

@@ -45,10 +45,13 @@ PAGE_ROWS: Final = 1000
 def require_record(table: str) -> Protocol[None]:
     """Change a table's entry so that only programs that can read the table's record decode it.
 
-    Nothing is changed if the catalog has no entry for the table.
+    Nothing is changed if the catalog has no entry for the table, or only that of a dropped table of
+    the same name.
     """
     entry = yield from read_entry(table)
-    if entry is not None and not entry.is_recorded:
+    if entry is None or entry.state is TableState.DROPPED:
+        return
+    if not entry.is_recorded:
         yield from change_entry(table, lambda now: replace(known(table, now), is_recorded=True))
 
 

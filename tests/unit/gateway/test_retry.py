@@ -58,6 +58,8 @@ _UNREPEATABLE: list[Operation[Any]] = [
     ops.EnableTable("t"),
     ops.FetchRows(_SCANNER, 1),
     ops.Increment("t", b"r", {b"d:a": 1}),
+    ops.ModifyFamily("t", b"d", {"versions": 2}),
+    ops.ModifyTable("t", {"durability": "SYNC_WAL"}),
     ops.MutateRow("t", _HALF_STAMPED),
     ops.MutateRow("t", _PUT),
     ops.MutateRow("t", _STAMPED_NOW),

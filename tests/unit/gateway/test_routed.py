@@ -58,6 +58,8 @@ _ATOMIC: list[Operation[Any]] = [
     ops.Increment("t", b"r", {b"d:a": 1, b"d:b": 1}),
     ops.ListNamespaces(),
     ops.ListRegions("t"),
+    ops.ModifyFamily("t", b"d", {"versions": 2}),
+    ops.ModifyTable("t", {"durability": "SYNC_WAL"}),
     ops.MutateRow("t", _MIXED),
     ops.MutateRow("t", _MIXED_AT_ONE_TIME),
     ops.MutateRow("t", _TWO_TIMES),

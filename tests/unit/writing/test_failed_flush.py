@@ -22,7 +22,7 @@ from hbase_orm import (
 from hbase_orm.binding.bound_tables import bind
 from hbase_orm.binding.dictionaries import Dictionaries
 from hbase_orm.binding.runtime import Runtime
-from hbase_orm.binding.table_creation.model_tables import base_table
+from hbase_orm.binding.table_creation.table_descriptors import base_table
 from hbase_orm.binding.url import EngineOptions
 from hbase_orm.errors import (
     CatalogLeaseError,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hbase_orm import Family, Key, Mapped, Model, column, connect, key
+from hbase_orm import Family, Index, Key, Mapped, Model, column, connect, key
 from hbase_orm.record.store import read_record
 
 
@@ -18,6 +18,25 @@ class Linked(Model, table="pages"):
     other = Family()
     name: Key[str] = key()
     links: Mapped[str] = column(other)
+
+
+class Indexed(Model, table="pages"):
+    d = Family()
+    name: Key[str] = key()
+    text: Mapped[str] = column(d)
+    by_text = Index(text)
+
+
+def test_a_plain_table_is_recorded_where_a_guarded_one_was_dropped() -> None:
+    with connect("memory://") as engine:
+        engine.create_tables(Indexed)
+        engine.drop_tables(Indexed)
+
+        assert engine.create_tables(Page) == ["pages"]
+        record = engine._runtime.run(read_record("pages"))
+
+    assert record is not None
+    assert not record.current.is_guarded
 
 
 def test_a_family_that_the_table_lacks_is_not_recorded() -> None:

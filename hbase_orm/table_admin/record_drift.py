@@ -1,0 +1,172 @@
+"""Compares the record of a table with what models declare, and updates it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
+from typing import Final
+
+from hbase_orm.binding.recorded_models import compared
+from hbase_orm.binding.table_creation.existing_tables import KEY_ATTRIBUTE
+from hbase_orm.binding.table_creation.table_records import merged
+from hbase_orm.errors import CorruptRowError, RejectedError
+from hbase_orm.index.catalog.registration import require_record
+from hbase_orm.ops import FamilyDescriptor, Protocol, TableDescriptor
+from hbase_orm.record.declaration import Declaration, TableRecord
+from hbase_orm.record.differences import Difference, Weight
+from hbase_orm.record.snapshots import declaration_of
+from hbase_orm.record.store import ID_ATTRIBUTE, change_record, read_record
+from hbase_orm.schema import record_types_of
+from hbase_orm.table_admin.changes import TableChange
+from hbase_orm.table_admin.declared_tables import DeclaredTable
+from hbase_orm.table_admin.option_drift import stale_record_families
+from hbase_orm.table_admin.table_check import Drift, TableDifference
+
+_CREATE: Final = "call engine.create_tables, or run 'hbase-orm tables create'"
+_ADOPT: Final = "write a record of what the rows are: 'hbase-orm tables adopt'"
+_DECLARE: Final = "declare what the record says, or change the rows with a migration"
+
+
+@dataclass(frozen=True, slots=True)
+class RecordRead:
+    """The record of a table as it was read.
+
+    Attributes:
+        record: The record; None if there is none, or it could not be read.
+        problem: Why it could not be read, or None.
+    """
+
+    record: TableRecord | None
+    problem: TableDifference | None = None
+
+    def families(self) -> dict[bytes, FamilyDescriptor]:
+        """Return the recorded families by name."""
+        return {} if self.record is None else dict(self.record.current.families)
+
+
+def read(table: str) -> Protocol[RecordRead]:
+    """Read the record of a table; a record that cannot be read is a difference."""
+    try:
+        return RecordRead((yield from read_record(table)))
+    except CorruptRowError as error:
+        text, drift, fix = error.text, Drift.CONTRADICTION, error.fix
+    except RejectedError as error:
+        text, drift, fix = str(error), Drift.UNDECIDED, "ask for the permission to read the catalog"
+    return RecordRead(None, TableDifference(table, "record", text, "a record", drift, fix))
+
+
+def record_differences(
+    declared: DeclaredTable,
+    known: RecordRead,
+    example: TableDescriptor | None,
+    reported: Collection[str],
+    *,
+    shows_table_options: bool,
+) -> Iterator[TableDifference]:
+    """Yield the differences between a record and the declaration.
+
+    Args:
+        declared: The declared table.
+        known: The record as it was read.
+        example: One of the tables as it exists; None if none exists.
+        reported: The subjects of the differences that the tables themselves have.
+        shows_table_options: Whether the gateway shows the attributes of tables.
+    """
+    table, record = declared.table, known.record
+    if known.problem is not None:
+        yield known.problem
+    if example is None or known.problem is not None:
+        return
+    if record is None:
+        is_ours = KEY_ATTRIBUTE in example.attributes
+        fix = _CREATE if is_ours else _ADOPT
+        yield TableDifference(table, "record", "", "a record", Drift.MISSING, fix)
+        return
+    if shows_table_options and example.attributes.get(ID_ATTRIBUTE, "") != record.table_id:
+        actual = "of an earlier table with this name"
+        is_ours = KEY_ATTRIBUTE in example.attributes
+        fix = _CREATE if is_ours else _ADOPT
+        yield TableDifference(table, "record", actual, "of this table", Drift.MISSING, fix)
+        return
+    yield from stale_record_families(table, record.current.families, declared.families, reported)
+    yield from _of_rows(declared, record)
+
+
+def _of_rows(declared: DeclaredTable, record: TableRecord) -> Iterator[TableDifference]:
+    """Yield the differences of row keys, columns and fields."""
+    after = updated(record, declared)
+    remaining = set(_compared(declared, after))
+    change = TableChange(declared.table, "record")
+    own = _own_columns(declared, record)
+    for each in _compared(declared, record):
+        is_of_views = not each.declared and each.subject not in own
+        if each.weight is Weight.CONTRADICTION:
+            yield TableDifference(
+                declared.table,
+                f"record: {each.subject}",
+                each.recorded,
+                each.declared,
+                Drift.CONTRADICTION,
+                _DECLARE,
+            )
+        elif not is_of_views:
+            yield TableDifference(
+                declared.table,
+                f"record: {each.subject}",
+                each.recorded,
+                each.declared,
+                Drift.NOTE,
+                change=None if each in remaining else change,
+            )
+
+
+def _compared(declared: DeclaredTable, record: TableRecord) -> list[Difference]:
+    """Return the differences of rows; families are left out, because tables decide about them."""
+    families = {family.name: family for family in declared.families}
+    current = replace(record.current, families={**record.current.families, **families})
+    known = replace(record, current=current)
+    each = (difference for s in declared.schemas for difference in compared(s, known))
+    return list(dict.fromkeys(each))
+
+
+def _own_columns(declared: DeclaredTable, record: TableRecord) -> set[str]:
+    """Return the subjects of the columns that the models declared when the record was written."""
+    names = {
+        each.model_name
+        for schema in declared.schemas
+        for each in (schema, *(record_types_of(schema) or ()))
+    }
+    return {
+        f"column {column.decode('utf-8', 'backslashreplace')}"
+        for rows in record.current.rows
+        for name, model in rows.models.items()
+        if name in names
+        for column in model.fields.values()
+    }
+
+
+def updated(record: TableRecord, declared: DeclaredTable) -> TableRecord:
+    """Return a record with the declared families, and with the columns that are new."""
+    return replace(record, current=_merged(record.current, declared))
+
+
+def _merged(recorded: Declaration, declared: DeclaredTable) -> Declaration:
+    current = merged(recorded, declaration_of(declared.schemas))
+    families = {family.name: family for family in declared.families}
+    return replace(current, families={**current.families, **families})
+
+
+def update_record(declared: DeclaredTable, table_id: str) -> Protocol[None]:
+    """Write to the catalog what models declare, into the record that a table with this id has.
+
+    Raises:
+        ConflictError: Other programs changed the record at every attempt.
+    """
+
+    def edit(record: TableRecord | None) -> TableRecord:
+        if record is None or record.table_id != table_id:
+            raise AssertionError(record)
+        return updated(record, declared)
+
+    yield from change_record(declared.table, edit)
+    yield from require_record(declared.table)
