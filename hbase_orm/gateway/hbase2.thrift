@@ -203,6 +203,7 @@ service HBase2 {
   list<RegionLocation> getAllRegionLocations(1: binary table) throws (1: ServerFault fault)
   void createTable(1: Table table, 2: list<binary> split_keys) throws (1: ServerFault fault)
   void deleteTable(1: TableName table) throws (1: ServerFault fault)
+  void truncateTable(1: TableName table, 2: bool keeps_splits) throws (1: ServerFault fault)
   void enableTable(1: TableName table) throws (1: ServerFault fault)
   void disableTable(1: TableName table) throws (1: ServerFault fault)
   void addColumnFamily(1: TableName table, 2: Family family) throws (1: ServerFault fault)

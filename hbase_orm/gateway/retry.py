@@ -16,23 +16,15 @@ from typing import Any, Final, TypeVar
 from hbase_orm.errors import ConfigurationError, RetryableError
 from hbase_orm.gateway.base import Feature, Gateway, execute_within
 from hbase_orm.ops import (
-    AddFamily,
+    ADMINISTRATION,
     CloseScanner,
-    CreateNamespace,
-    CreateTable,
     DescribeTable,
-    DisableTable,
-    DropNamespace,
-    DropTable,
-    EnableTable,
     GetRows,
     GetVersions,
     GetVersionsOfRows,
     ListNamespaces,
     ListRegions,
     ListTables,
-    ModifyFamily,
-    ModifyTable,
     MutateRow,
     MutateRows,
     OpenScanner,
@@ -63,19 +55,6 @@ _READS: tuple[type[Operation[Any]], ...] = (
     ListTables,
     OpenScanner,
     Ping,
-)
-
-# Sent again only if certainly not applied: a second attempt fails if the first had an effect.
-_ADMINISTRATION: tuple[type[Operation[Any]], ...] = (
-    AddFamily,
-    CreateNamespace,
-    CreateTable,
-    DisableTable,
-    DropNamespace,
-    DropTable,
-    EnableTable,
-    ModifyFamily,
-    ModifyTable,
 )
 
 
@@ -187,4 +166,4 @@ class RetryingGateway:
 def _may_be_sent_again(operation: Operation[Any], error: Exception) -> bool:
     if is_repeatable(operation):
         return True
-    return isinstance(error, RetryableError) and isinstance(operation, _ADMINISTRATION)
+    return isinstance(error, RetryableError) and isinstance(operation, ADMINISTRATION)

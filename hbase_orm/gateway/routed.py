@@ -33,6 +33,7 @@ from hbase_orm.ops import (
     Operation,
     Ping,
     RowMutation,
+    TruncateTable,
 )
 
 R = TypeVar("R")
@@ -51,6 +52,7 @@ _ATOMIC_ONLY: tuple[type[Operation[Any]], ...] = (
     ListNamespaces,
     ModifyFamily,
     ModifyTable,
+    TruncateTable,
 )
 
 

@@ -12,6 +12,7 @@ milliseconds since 1970. If the timestamp of a write is None, the server sets it
 from __future__ import annotations
 
 from hbase_orm.ops.admin import (
+    ADMINISTRATION,
     BLOOM_PREFIX_SETTING,
     FAMILY_ATTRIBUTES,
     FIELD_ATTRIBUTES,
@@ -34,6 +35,7 @@ from hbase_orm.ops.admin import (
     Ping,
     RegionRange,
     TableDescriptor,
+    TruncateTable,
     merged_settings,
 )
 from hbase_orm.ops.operation import (
@@ -98,6 +100,7 @@ from hbase_orm.ops.scanner import (
 )
 
 __all__ = [
+    "ADMINISTRATION",
     "BLOOM_PREFIX_SETTING",
     "FAMILY_ATTRIBUTES",
     "FIELD_ATTRIBUTES",
@@ -154,6 +157,7 @@ __all__ = [
     "StoredVersion",
     "TableDescriptor",
     "Together",
+    "TruncateTable",
     "after_prefix",
     "ask",
     "ask_all",

@@ -239,6 +239,17 @@ class AddFamily(Operation[None]):
 
 
 @dataclass(frozen=True, slots=True)
+class TruncateTable(Operation[None]):
+    """Delete all rows of a table; its split keys and options stay, and it is enabled afterwards.
+
+    The table is disabled meanwhile. It may be disabled before, for example by a request like this
+    one that was interrupted. Needs Thrift2.
+    """
+
+    table: str
+
+
+@dataclass(frozen=True, slots=True)
 class ModifyFamily(Operation[None]):
     """Change some options of a column family, online, and keep all others. Needs Thrift2.
 
@@ -302,3 +313,18 @@ class DropNamespace(Operation[None]):
     """Delete an empty namespace. Needs Thrift2."""
 
     namespace: str
+
+
+ADMINISTRATION: Final[tuple[type[Operation[Any]], ...]] = (
+    AddFamily,
+    CreateNamespace,
+    CreateTable,
+    DisableTable,
+    DropNamespace,
+    DropTable,
+    EnableTable,
+    ModifyFamily,
+    ModifyTable,
+    TruncateTable,
+)
+"""The requests that change tables or namespaces. Sent twice, most fail the second time."""

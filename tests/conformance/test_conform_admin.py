@@ -47,6 +47,7 @@ from hbase_orm.ops import (
     Put,
     RowMutation,
     TableDescriptor,
+    TruncateTable,
 )
 from tests.conformance.bench import Bench, Subject
 
@@ -303,6 +304,30 @@ def test_adding_a_family_to_a_missing_table_is_refused(subject: Subject, name: s
         subject.gateway.execute(AddFamily(name, PLAIN))
 
 
+@pytest.mark.feature(Feature.SCHEMA)
+@pytest.mark.parametrize("is_enabled", [True, False])
+def test_a_truncated_table_is_empty_and_keeps_its_splits_and_options(
+    subject: Subject, name: str, *, is_enabled: bool
+) -> None:
+    family = FamilyDescriptor(b"d", versions=3, compression="GZ")
+    table = TableDescriptor(name, (family,), {"purpose": "tests"}, durability="ASYNC_WAL")
+    bench = Bench(subject, name)
+    bench.run(CreateTable(table, (b"k", b"t")))
+    regions, described = bench.run(ListRegions(name)), bench.run(DescribeTable(name))
+    bench.put(b"d:x", b"1")
+    if not is_enabled:
+        bench.run(DisableTable(name))
+
+    bench.run(TruncateTable(name))
+
+    assert bench.values() == {}
+    assert bench.run(DescribeTable(name)) == described
+    ranges = [(region.start, region.stop) for region in regions]
+    assert [(each.start, each.stop) for each in bench.run(ListRegions(name))] == ranges
+    bench.put(b"d:x", b"2")
+    assert bench.value(b"d:x") == b"2"
+
+
 def test_tables_are_listed_by_name_with_their_namespace(bench: Bench, namespace: str) -> None:
     bench.subject.admin.execute(CreateNamespace(namespace))
     _create_by_admin(bench.subject, f"{namespace}:t")
@@ -425,6 +450,12 @@ def test_administration_of_a_missing_table_is_refused(
 ) -> None:
     with pytest.raises(TableNotFoundError):
         subject.gateway.execute(request_type("conformance_missing"))
+
+
+@pytest.mark.feature(Feature.SCHEMA)
+def test_truncating_a_missing_table_is_refused(subject: Subject, name: str) -> None:
+    with pytest.raises(TableNotFoundError):
+        subject.gateway.execute(TruncateTable(name))
 
 
 def test_an_enabled_again_table_has_its_rows(subject: Subject, name: str) -> None:

@@ -53,6 +53,7 @@ from hbase_orm.ops import (
     RowMutation,
     ScannerId,
     StoredVersion,
+    TruncateTable,
 )
 
 R = TypeVar("R")
@@ -171,6 +172,7 @@ class MemoryGateway:
             ),
             ModifyTable: lambda request: tables.modify(request.table, request.options),
             Ping: lambda _: None,
+            TruncateTable: lambda request: tables.truncate(request.table),
         }
 
     def _data_handlers(self) -> dict[type, Callable[[Any], Any]]:

@@ -90,6 +90,11 @@ class MemoryTables:
         self.get(name)
         del self.tables[_check_name(name)]
 
+    def truncate(self, name: str) -> None:
+        """Remove all rows of a table, and enable it; its regions stay as they are."""
+        table = self.get(name)
+        self.tables[_check_name(name)] = MemoryTable(table.descriptor, table.split_keys)
+
     def disable(self, name: str) -> None:
         """Disable a table; raise an error if it is disabled already, as HBase does."""
         table = self.get(name)

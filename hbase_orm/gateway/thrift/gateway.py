@@ -35,18 +35,10 @@ from hbase_orm.gateway.thrift.pool import Address, Pool, Slot
 from hbase_orm.gateway.thrift.scan_bounds import ScanBounds, server_bounds
 from hbase_orm.gateway.thrift.wire import Line, WireStyle
 from hbase_orm.ops import (
-    AddFamily,
+    ADMINISTRATION,
     CloseScanner,
-    CreateNamespace,
-    CreateTable,
-    DisableTable,
-    DropNamespace,
-    DropTable,
-    EnableTable,
     FetchRows,
     ListRegions,
-    ModifyFamily,
-    ModifyTable,
     OpenScanner,
     Operation,
     Row,
@@ -60,18 +52,6 @@ DEFAULT_TIMEOUT_S = 30.0
 
 # Creating, disabling or dropping a table of many regions takes long even on a healthy cluster.
 ADMIN_TIMEOUT_S = 120.0
-
-_ADMIN = (
-    AddFamily,
-    CreateNamespace,
-    CreateTable,
-    DisableTable,
-    DropNamespace,
-    DropTable,
-    EnableTable,
-    ModifyFamily,
-    ModifyTable,
-)
 
 # HConstants.FOREVER: Integer.MAX_VALUE seconds, reported for a family without a time to live.
 FOREVER_S = 2**31 - 1
@@ -166,7 +146,7 @@ class ThriftGateway(ABC):
     def execute_within(self, operation: Operation[R], timeout_s: float, /) -> R:
         """Send one request with a time limit of `timeout_s` seconds."""
         check_request(operation)
-        if isinstance(operation, _ADMIN):
+        if isinstance(operation, ADMINISTRATION):
             timeout_s = max(timeout_s, ADMIN_TIMEOUT_S)
         deadline = self._clock() + timeout_s
         if isinstance(operation, FetchRows):

@@ -37,6 +37,7 @@ from hbase_orm.ops import (
     Ping,
     RegionRange,
     TableDescriptor,
+    TruncateTable,
 )
 
 # Numbers of the server's enumerations.
@@ -207,13 +208,22 @@ def _disable_table(client: Any, operation: DisableTable) -> None:
 
 
 def _drop_table(client: Any, operation: DropTable) -> None:
-    table = _table_name(operation.table)
+    _disable(client, operation)
+    client.deleteTable(_table_name(operation.table))
+
+
+def _truncate_table(client: Any, operation: TruncateTable) -> None:
+    _disable(client, operation)
+    client.truncateTable(_table_name(operation.table), True)  # with its splits
+
+
+def _disable(client: Any, operation: DropTable | TruncateTable) -> None:
+    """Disable a table, unless it is disabled already."""
     try:
-        client.disableTable(table)
+        client.disableTable(_table_name(operation.table))
     except HBASE2.ServerFault as exc:
         if not isinstance(translate(exc, operation), TableDisabledError):
             raise
-    client.deleteTable(table)
 
 
 ADMIN_CALLS: Mapping[type[Operation[Any]], Call] = {
@@ -231,5 +241,6 @@ ADMIN_CALLS: Mapping[type[Operation[Any]], Call] = {
     ModifyFamily: _modify_family,
     ModifyTable: _modify_table,
     Ping: _ping,
+    TruncateTable: _truncate_table,
 }
 """The function that executes each kind of administration request."""
