@@ -17,7 +17,13 @@ from hbase_orm.errors import (
 )
 from hbase_orm.execute import Emit, Note, Rows, Step
 from hbase_orm.index.catalog.catalog import refuse_differences
-from hbase_orm.index.catalog.entry import CatalogEntry, CatalogIndex, IndexState, TableState
+from hbase_orm.index.catalog.entry import (
+    HOW_TO_FINISH,
+    CatalogEntry,
+    CatalogIndex,
+    IndexState,
+    TableState,
+)
 from hbase_orm.ops import (
     CloseScanner,
     Operation,
@@ -35,6 +41,7 @@ R = TypeVar("R")
 
 # Requests that consist of other requests, or do not read an index.
 _UNCHECKED: Final = (SideBySide, Together, CloseScanner, Sleep)
+_TRUNCATED: Final = "the table is being truncated"
 
 
 def readable_model(bound: BoundModel, entry: CatalogEntry | None) -> BoundModel:
@@ -106,7 +113,9 @@ def _advice(
 ) -> dict[str, Any]:
     model = bound.schema.model_name
     fix = f"build it: engine.build_index({model}, ...) or 'hbase-orm index build'"
-    if not _is_there(entry):
+    if entry is not None and entry.state is TableState.TRUNCATING:
+        fix = HOW_TO_FINISH[entry.state]
+    elif not _is_there(entry):
         fix = f"call engine.create_tables({model}); if it has rows, {fix}"
     return {"model": model, "unreadable": refused, "fix": fix}
 
@@ -247,6 +256,8 @@ def unreadable(bound: BoundModel, entry: CatalogEntry | None) -> dict[str, str]:
         # Its index tables may be old or copied: it is unknown whether writes maintained them.
         unknown = "the catalog has no entry for the table"
         return dict.fromkeys([index.name for index in bound.schema.indexes], unknown)
+    if entry.state is TableState.TRUNCATING:
+        return dict.fromkeys([index.name for index in bound.schema.indexes], _TRUNCATED)
     reasons = {}
     for index in bound.schema.indexes:
         reason = _reason(index, bound, entry.indexes.get(index.name))

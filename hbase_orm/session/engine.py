@@ -39,13 +39,13 @@ from hbase_orm.model.declare.placement import base_of, model_of_key
 from hbase_orm.numbering.sequence import DEFAULT_BLOCK, SEQUENCES_TABLE, Sequence
 from hbase_orm.ops import ListRegions, Ping, Protocol, RegionRange, RenewTimeLimit, ask
 from hbase_orm.reading.by_key import row_keys
-from hbase_orm.record.store import delete_record
 from hbase_orm.schema import TableSchema
 from hbase_orm.session.session import Session
+from hbase_orm.table_admin.live_tables import LiveTables
 from hbase_orm.table_admin.table_verbs import TableAdmin
 
 
-class Engine(IndexAdmin, TableAdmin):
+class Engine(IndexAdmin, TableAdmin, LiveTables):
     """The connections to one HBase. Threads may share an engine, and forked processes may use it.
 
     Attributes:
@@ -218,30 +218,6 @@ class Engine(IndexAdmin, TableAdmin):
             yield from ask(RenewTimeLimit())
             yield from self._runtime.catalog.record(table)  # so that the first use sends nothing
         return made
-
-    def drop_tables(self, *models: type[Model]) -> list[str]:
-        """Drop the models' tables with all their rows; return the names of the dropped tables.
-
-        For a model with a table for each period, drop the tables of all periods. Dictionaries are
-        kept, because other tables may hold their numbers.
-        """
-        self.finish_clean_up()  # its deletes must not reach later tables of the same names
-        return self._runtime.run(self._removal(models))
-
-    def _removal(self, models: Iterable[type[Model]]) -> Protocol[list[str]]:
-        """Drop the tables of models, and return the names of the dropped tables."""
-        dropped: list[str] = []
-        for model in models:
-            bound = self._declared_of(base_of(checked_model(model)) or model)
-            yield from ask(RenewTimeLimit())
-            for name in (yield from bound.tables.existing()):
-                yield from ask(RenewTimeLimit())
-                dropped += yield from tables.drop(bound.in_table(name))
-                self._runtime.catalog.forget(name)
-            if not bound.schema.is_foreign:
-                yield from delete_record(bound.declared_table)
-            self._runtime.catalog.forget(bound.declared_table)
-        return dropped
 
     def _tables_of(
         self, model: type[Model], periods: tuple[datetime, datetime] | None

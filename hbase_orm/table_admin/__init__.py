@@ -1,1 +1,1 @@
-"""An engine's verbs about existing tables: compare them with their models, and alter them."""
+"""An engine's verbs about existing tables: compare, alter, list, truncate, adopt and drop them."""

@@ -43,6 +43,7 @@ RUNS_PROTOCOLS = {
     "index_admin.admin": "verbs of the engine",
     "table_admin.table_verbs": "verbs of the engine",
     "session.state": "the comparison of a model with its table's record, before a verb",
+    "table_admin.live_tables": "verbs of the engine",
     "session.reads": "verbs of the session: one protocol plans a statement, one read carries it out",
     "session.immediate": "verbs of the session; a row's lock is taken between two protocols",
     "session.keyed_writes": "the same for one row by its key",

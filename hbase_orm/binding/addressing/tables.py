@@ -93,11 +93,18 @@ class Tables(Protocol):
         """
         ...
 
-    def existing(self) -> ops.Protocol[list[str]]:
+    def existing(
+        self, periods: tuple[datetime, datetime] | None = None, /
+    ) -> ops.Protocol[list[str]]:
         """Return the names of the model's tables.
 
-        For a model with a table for each period, these are the existing tables. For any other
-        model this is its only table, even if it does not exist.
+        For a model with a table for each period, these are the existing tables; with `periods`,
+        only those of the periods between the two times. For any other model this is its only table,
+        even if it does not exist.
+
+        Raises:
+            ConfigurationError: `periods` is not two times in ascending order, or is given although
+                there is only one table.
         """
         ...
 
@@ -156,9 +163,18 @@ class OneTable:
         """Return an empty mapping, because no field decides the table."""
         return {}
 
-    def existing(self) -> ops.Protocol[list[str]]:
-        """Return the name of the table."""
+    def existing(
+        self, periods: tuple[datetime, datetime] | None = None, /
+    ) -> ops.Protocol[list[str]]:
+        """Return the name of the table; with `periods`, raise a ConfigurationError."""
         yield from ()
+        if periods is not None:
+            raise ConfigurationError(
+                "periods are given, but the model has one table for all times",
+                model=self.model_name,
+                table=self.table,
+                fix="name only models with a table for each period, or leave periods= out",
+            )
         return [self.table]
 
     def starts_to_plan(self, stmt: Select[Any], /) -> ops.Protocol[list[datetime] | None]:  # noqa: ARG002  # of none
@@ -236,10 +252,20 @@ class PeriodTables:
             )
         return {self.period.field: at}
 
-    def existing(self) -> ops.Protocol[list[str]]:
-        """Return the names of all existing tables of periods."""
+    def existing(
+        self, periods: tuple[datetime, datetime] | None = None, /
+    ) -> ops.Protocol[list[str]]:
+        """Return the names of the existing tables of all periods, or of those in `periods`."""
+        unit = self.period.unit
+        checked = None if periods is None else _checked_periods(self.schema.model_name, periods)
         tables = yield from ask(ListTables())
-        return [name for name in tables if self.period.unit.start_of(self.schema.table, name)]
+        starts = ((name, unit.start_of(self.schema.table, name)) for name in tables)
+        return [
+            name
+            for name, start in starts
+            if start is not None
+            and (checked is None or unit.start(checked[0]) <= start < checked[1])
+        ]
 
     def starts_to_plan(self, stmt: Select[Any], /) -> ops.Protocol[list[datetime] | None]:
         """Return the starts of all periods with a table; None if `stmt` allows no full scan."""
@@ -282,12 +308,12 @@ def _checked_periods(
     Raises:
         ConfigurationError: The times are missing, have no time zone, or are not in ascending order.
     """
-    fix = "create_tables(M, periods=(first, after_last))"
+    fix = "give periods=(first, after_last)"
     if periods is None:
         raise ConfigurationError(
             "the model has a table for each period: give the periods to create",
             model=model,
-            fix=fix,
+            fix="create_tables(M, periods=(first, after_last))",
         )
     is_pair = isinstance(periods, (tuple, list)) and len(periods) == 2  # noqa: PLR2004 - a pair
     if not is_pair or not all(isinstance(at, datetime) and at.tzinfo for at in periods):

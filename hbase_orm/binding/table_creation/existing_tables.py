@@ -123,6 +123,8 @@ def check_index_tables(
         )
     if entry is None or is_unwritten(entry) or bound.guarded is None:
         return
+    if entry.state is TableState.TRUNCATING:
+        return  # nothing writes the table or reads its indexes before they are empty too
     for index in bound.guarded.indexes:
         known = entry.indexes.get(index.name)
         if known is None or known.state in {IndexState.ABSENT, IndexState.DROPPING}:

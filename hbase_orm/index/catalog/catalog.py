@@ -8,6 +8,7 @@ A table has one of these states:
 - `LOADING`: one load writes it in plain batches that include guards. Other writers are refused.
 - `READABLE`: all programs may write it. The first writer changes a new table to this state, so a
   load and a writer never use it at the same time.
+- `TRUNCATING`: the table is being emptied. Writers are refused, and queries use no index.
 - `DROPPED`: the table was dropped. Its entry only keeps the epoch.
 
 An index has one of these states:
@@ -41,10 +42,7 @@ from hbase_orm.errors import (
     TableNotFoundError,
 )
 from hbase_orm.index.catalog.differences import refuse_other_row_key
-from hbase_orm.index.catalog.entry import (
-    CatalogEntry,
-    TableState,
-)
+from hbase_orm.index.catalog.entry import HOW_TO_FINISH, CatalogEntry, TableState
 from hbase_orm.index.protocol.load import LoadTicket
 from hbase_orm.ops import (
     CheckAndMutate,
@@ -311,7 +309,7 @@ class CatalogView:
                 "the table is not open for guarded writes",
                 table=table,
                 state=entry.state.value,
-                fix="wait for the load to finish; run an interrupted load again to finish it",
+                fix=HOW_TO_FINISH.get(entry.state, "read the catalog again"),
             )
         return entry.epoch
 

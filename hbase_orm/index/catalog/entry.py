@@ -38,7 +38,19 @@ class TableState(Enum):
     NEW = "NEW"
     LOADING = "LOADING"
     READABLE = "READABLE"
+    TRUNCATING = "TRUNCATING"
     DROPPED = "DROPPED"
+
+
+HOW_TO_FINISH: Final[Mapping[TableState, str]] = MappingProxyType(
+    {
+        TableState.LOADING: "wait for the load to finish; run an interrupted load again to finish "
+        "it",
+        TableState.TRUNCATING: "wait until the table is truncated; call engine.truncate_tables, or "
+        "run 'hbase-orm tables truncate', to finish an interrupted one",
+    }
+)
+"""What to do if a table has a state in which one process has it for itself."""
 
 
 class IndexState(Enum):

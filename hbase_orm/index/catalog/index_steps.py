@@ -32,9 +32,14 @@ from dataclasses import replace
 from typing import Final
 
 from hbase_orm.errors import ConflictError, SchemaError
-from hbase_orm.index.catalog.catalog import change_entry, known, refuse_other_protocol
+from hbase_orm.index.catalog.catalog import (
+    change_entry,
+    known,
+    refuse_other_protocol,
+)
 from hbase_orm.index.catalog.differences import refuse_other_row_key
 from hbase_orm.index.catalog.entry import (
+    HOW_TO_FINISH,
     BuildRange,
     CatalogEntry,
     CatalogIndex,
@@ -346,18 +351,26 @@ def _change_index(
 
     def edit(entry: CatalogEntry | None) -> CatalogEntry:
         there = known(table, entry)
-        if there.state is TableState.LOADING:
-            raise ConflictError(
-                "the table is being loaded",
-                table=table,
-                fix="wait for the load to finish; run an interrupted load again to finish it",
-            )
+        refuse_exclusive_state(table, there)
         index = there.indexes.get(name, absent)
         if index is None:
             raise ConflictError("the catalog has no entry for the index", table=table, index=name)
         return change(replace(there, state=TableState.READABLE), index)
 
     return (yield from change_entry(table, edit))
+
+
+def refuse_exclusive_state(table: str, entry: CatalogEntry) -> None:
+    """Raise an error if one process loads or truncates a table.
+
+    Raises:
+        ConflictError: The table has the state LOADING or TRUNCATING.
+    """
+    if entry.state in HOW_TO_FINISH:
+        doing = "loaded" if entry.state is TableState.LOADING else "truncated"
+        raise ConflictError(
+            f"the table is being {doing}", table=table, fix=HOW_TO_FINISH[entry.state]
+        )
 
 
 def _refuse_other_build(table: str, name: str, index: CatalogIndex, incarnation: int) -> None:

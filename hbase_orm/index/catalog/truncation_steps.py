@@ -1,0 +1,132 @@
+"""The steps of a truncation of a table with indexes: each step is one change of the catalog.
+
+1. `begin_truncation` sets the state TRUNCATING, in which programs refuse to write the table, and no
+   query uses an index. It stores the number of the next table of each index.
+2. The truncation waits until no program uses an older catalog entry.
+3. The next index tables are created, the table is emptied, and the earlier index tables are
+   dropped. A late put of an entry finds no table then.
+4. `finish_truncation` sets the state NEW. The indexes are readable at once, because the table has
+   no rows and no entries.
+
+A truncation that was interrupted is repeated from its beginning. All steps are safe to repeat.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from hbase_orm.errors import ConflictError
+from hbase_orm.index.catalog.catalog import change_entry, known
+from hbase_orm.index.catalog.entry import (
+    VERSION_COLUMN,
+    CatalogEntry,
+    CatalogIndex,
+    IndexState,
+    TableState,
+    next_epoch,
+)
+from hbase_orm.index.catalog.index_steps import refuse_exclusive_state, table_of
+from hbase_orm.ops import Protocol
+
+
+def indexes_with_tables(entry: CatalogEntry) -> list[str]:
+    """Return the names of the indexes that writes or queries use, or that are being built."""
+    used = {IndexState.WRITE_ONLY, IndexState.READABLE}
+    return [
+        name
+        for name, index in entry.indexes.items()
+        if name != VERSION_COLUMN and (index.state in used or index.build)
+    ]
+
+
+def begin_truncation(table: str, newest_tables: Mapping[str, int]) -> Protocol[CatalogEntry]:
+    """Refuse writes and reads by index until `finish_truncation`; return the new entry.
+
+    Builds of indexes are cancelled: after the truncation, their indexes are readable.
+
+    Args:
+        table: The table of the rows.
+        newest_tables: For each index, the largest number of an index table that exists; 0 if there
+            is none. The next table gets a greater number.
+
+    Raises:
+        ConflictError: The table is being loaded.
+        CatalogLeaseError: The catalog has no entry for the table.
+    """
+
+    def edit(entry: CatalogEntry | None) -> CatalogEntry:
+        there = known(table, entry)
+        if there.state is TableState.TRUNCATING:
+            return there
+        refuse_exclusive_state(table, there)
+        begun = {
+            name: _begun(there.indexes[name], newest_tables.get(name, 0))
+            for name in indexes_with_tables(there)
+        }
+        return replace(
+            there,
+            epoch=next_epoch(there.epoch),
+            state=TableState.TRUNCATING,
+            load=None,
+            indexes={**there.indexes, **begun},
+        )
+
+    return (yield from change_entry(table, edit))
+
+
+def _begun(index: CatalogIndex, newest_table: int) -> CatalogIndex:
+    incarnation = max(index.incarnation, newest_table) + 1
+    return replace(index, state=IndexState.WRITE_ONLY, incarnation=incarnation, build=())
+
+
+def refuse_other_truncation(
+    table: str, entry: CatalogEntry | None, begun: CatalogEntry
+) -> CatalogEntry:
+    """Return a table's entry; raise an error if it has changed since the truncation began.
+
+    Raises:
+        ConflictError: Another program has truncated or dropped the table.
+    """
+    if entry != begun:
+        raise ConflictError(
+            "another program has truncated or dropped the table at the same time",
+            table=table,
+            fix="look at the table, and truncate it from one program at a time",
+        )
+    return begun
+
+
+def finish_truncation(table: str, begun: CatalogEntry) -> Protocol[CatalogEntry]:
+    """Open an emptied table for writes, and its indexes for queries; return the new entry.
+
+    Args:
+        table: The table of the rows.
+        begun: The entry since the begin of the truncation.
+
+    Raises:
+        ConflictError: Another program has truncated or dropped the table.
+    """
+    indexes = {
+        name: _finished(table, name, begun.indexes[name], begun.epoch)
+        for name in indexes_with_tables(begun)
+    }
+    finished = replace(begun, state=TableState.NEW, indexes={**begun.indexes, **indexes})
+
+    def edit(entry: CatalogEntry | None) -> CatalogEntry:
+        if entry == finished:  # the answer to this very request was lost
+            return entry
+        refuse_other_truncation(table, entry, begun)
+        return finished
+
+    return (yield from change_entry(table, edit))
+
+
+def _finished(table: str, name: str, index: CatalogIndex, epoch: int) -> CatalogIndex:
+    return replace(
+        index,
+        state=IndexState.READABLE,
+        table=table_of(f"{table}_ix_{name}", index.incarnation),
+        epoch=epoch,
+        retired="",
+    )

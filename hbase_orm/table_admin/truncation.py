@@ -1,0 +1,213 @@
+"""Truncates tables: removes all rows, and keeps split keys, options and records.
+
+A table without index tables is emptied by one request. The writes of a table with indexes consist
+of several requests, and a write may be under way. So the catalog first refuses writes of the table
+for the time in which a program may act on an older catalog entry. The indexes then get new, empty
+tables, as at a build: whatever a late request puts into an earlier index table is not used. See
+`index.catalog.truncation_steps`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from hbase_orm.binding.bound_model import BoundModel
+from hbase_orm.binding.table_creation import model_tables as tables
+from hbase_orm.binding.table_creation.existing_tables import described, is_unknown
+from hbase_orm.errors import SchemaError, TableNotFoundError
+from hbase_orm.index.catalog import catalog
+from hbase_orm.index.catalog.entry import CatalogEntry, TableState
+from hbase_orm.index.catalog.index_steps import incarnation_of, refuse_exclusive_state, table_of
+from hbase_orm.index.catalog.truncation_steps import (
+    begin_truncation,
+    finish_truncation,
+    indexes_with_tables,
+    refuse_other_truncation,
+)
+from hbase_orm.numbering.create_tables import create_if_missing
+from hbase_orm.ops import (
+    CreateTable,
+    DescribeTable,
+    ListRegions,
+    Protocol,
+    RenewTimeLimit,
+    Sleep,
+    TruncateTable,
+    ask,
+)
+
+_LONGEST_NAP_S: Final = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class IndexCopies:
+    """What is known of the tables of one index before a truncation.
+
+    Attributes:
+        existing: The names of all its tables.
+        template: The request that creates a table like the one in use, under its name; None if it
+            does not exist, so that the model's declaration decides.
+    """
+
+    existing: tuple[str, ...]
+    template: CreateTable | None
+
+
+@dataclass(frozen=True, slots=True)
+class Truncation:
+    """A table that is to be truncated.
+
+    Attributes:
+        bound: A model of the table.
+        copies: The tables of its indexes, by the index's name; empty without indexes.
+    """
+
+    bound: BoundModel
+    copies: dict[str, IndexCopies]
+
+    @property
+    def table(self) -> str:
+        """The name of the table."""
+        return self.bound.schema.table
+
+
+def truncate(
+    bounds: Sequence[BoundModel],
+    *,
+    settle_s: float,
+    on_wait: Callable[[float], None],
+    on_change: Callable[[str], None],
+) -> Protocol[list[str]]:
+    """Truncate tables, each with its index tables; return their names.
+
+    Nothing is changed before all tables are checked.
+
+    Args:
+        bounds: A bound model for each table.
+        settle_s: How long a program may act on an old catalog entry, in seconds.
+        on_wait: A function that is called with the seconds that are left to wait.
+        on_change: A function that is called with a table's name when its catalog entry changed.
+
+    Raises:
+        TableNotFoundError: A table does not exist; nothing was changed.
+        ConflictError: A table is being loaded, or another program truncates it at the same time.
+        SchemaError: The rows of a table with indexes have no guards, or the table of an index that
+            the model does not declare is missing; nothing was changed.
+    """
+    checked: list[Truncation] = []
+    for bound in bounds:
+        yield from ask(RenewTimeLimit())
+        checked.append((yield from _check(bound)))
+    begun: dict[str, CatalogEntry] = {}
+    for each in checked:
+        if each.copies:
+            newest = {name: _newest(each.table, name, c) for name, c in each.copies.items()}
+            begun[each.table] = yield from begin_truncation(each.table, newest)
+            on_change(each.table)
+    if begun:
+        yield from _wait(settle_s, on_wait)
+    for each in checked:
+        yield from ask(RenewTimeLimit())
+        entry = begun.get(each.table)
+        if entry is None:
+            yield from ask(TruncateTable(each.table))
+        else:
+            yield from _truncate_with_indexes(each, entry)
+        on_change(each.table)
+    return [each.table for each in checked]
+
+
+def _check(bound: BoundModel) -> Protocol[Truncation]:
+    """Return what is known of a table; raise an error if it cannot be truncated."""
+    table, model = bound.schema.table, bound.schema.model_name
+    entry = yield from catalog.read_entry(table)
+    if (yield from described(table)) is None:
+        raise TableNotFoundError(
+            "the table does not exist", model=model, table=table, fix="engine.create_tables"
+        )
+    if entry is None or is_unknown(entry):
+        return Truncation(bound, {})
+    if entry.state is not TableState.TRUNCATING:
+        refuse_exclusive_state(table, entry)
+    names = indexes_with_tables(entry)
+    if names:
+        catalog.refuse_other_protocol(table, entry, is_lww=False, model=model)
+    copies: dict[str, IndexCopies] = {}
+    for name in names:
+        copies[name] = yield from _copies_of(bound, name, entry.indexes[name].table)
+    return Truncation(bound, copies)
+
+
+def _copies_of(bound: BoundModel, name: str, used: str) -> Protocol[IndexCopies]:
+    declared = f"{bound.schema.table}_ix_{name}"
+    existing = yield from tables.index_tables([declared])
+    newest = max(existing, key=lambda each: incarnation_of(declared, each), default="")
+    current = (used or declared) if (used or declared) in existing else newest
+    if current:
+        return IndexCopies(tuple(existing), (yield from _request_for(current)))
+    if name not in {index.name for index in bound.schema.indexes}:
+        raise SchemaError(
+            "the index's table was dropped, and the model does not declare the index",
+            model=bound.schema.model_name,
+            table=bound.schema.table,
+            index=name,
+            fix="drop the index: engine.drop_index(model, name), or 'hbase-orm index drop'",
+        )
+    return IndexCopies((), None)
+
+
+def _request_for(table: str) -> Protocol[CreateTable]:
+    """Return the request that creates a table with the options and the split keys of `table`."""
+    descriptor = yield from ask(DescribeTable(table))
+    regions = yield from ask(ListRegions(table))
+    return CreateTable(descriptor, tuple(sorted({region.start for region in regions} - {b""})))
+
+
+def _newest(table: str, name: str, copies: IndexCopies) -> int:
+    numbers = (incarnation_of(f"{table}_ix_{name}", each) for each in copies.existing)
+    return max(numbers, default=0)
+
+
+def _truncate_with_indexes(each: Truncation, begun: CatalogEntry) -> Protocol[None]:
+    """Give the indexes new tables, empty the table, drop the earlier index tables, and finish."""
+    new_tables: set[str] = set()
+    for name in indexes_with_tables(begun):
+        declared = f"{each.table}_ix_{name}"
+        new = table_of(declared, begun.indexes[name].incarnation)
+        yield from _create_index_table(each, name, new)
+        new_tables.add(new)
+    refuse_other_truncation(each.table, (yield from catalog.read_entry(each.table)), begun)
+    yield from ask(RenewTimeLimit())
+    yield from ask(TruncateTable(each.table))
+    for earlier in _earlier_tables(each, new_tables):
+        yield from ask(RenewTimeLimit())
+        yield from tables.drop_table(earlier)
+    yield from finish_truncation(each.table, begun)
+
+
+def _create_index_table(each: Truncation, name: str, table: str) -> Protocol[None]:
+    copies = each.copies.get(name, IndexCopies((), None))
+    if table in copies.existing:
+        return  # of the same truncation, which was interrupted; nobody has used it
+    yield from ask(RenewTimeLimit())
+    if copies.template is None:
+        yield from tables.ensure_index_table(each.bound, name, table)
+        return
+    descriptor = replace(copies.template.descriptor, name=table)
+    yield from create_if_missing(replace(copies.template, descriptor=descriptor))
+
+
+def _earlier_tables(each: Truncation, new_tables: set[str]) -> Iterator[str]:
+    for copies in each.copies.values():
+        yield from (table for table in copies.existing if table not in new_tables)
+
+
+def _wait(seconds: float, on_wait: Callable[[float], None]) -> Protocol[None]:
+    left_s = seconds
+    while left_s > 0:
+        on_wait(left_s)
+        nap_s = min(left_s, _LONGEST_NAP_S)
+        yield from ask(Sleep(nap_s))
+        left_s -= nap_s
