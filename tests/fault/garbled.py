@@ -53,6 +53,7 @@ from hbase_orm.ops import (
     RowMutation,
     Scan,
     TableDescriptor,
+    TruncateTable,
 )
 
 # Mostly without annotations, and so unknown to the type checker.
@@ -91,6 +92,7 @@ THRIFT2: tuple[Operation[Any], ...] = (
     AddFamily("t", FamilyDescriptor(b"d")),
     ModifyFamily("t", b"d", {"versions": 2}),
     ModifyTable("t", {"durability": "SYNC_WAL"}),
+    TruncateTable("t"),
     CreateNamespace("n"),
     DropNamespace("n"),
     ListNamespaces(),

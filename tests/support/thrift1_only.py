@@ -25,12 +25,20 @@ from hbase_orm.ops import (
     Operation,
     RowMutation,
     TableDescriptor,
+    TruncateTable,
 )
 from tests.support.recording import RecordsRequests
 
 R = TypeVar("R")
 
-_THRIFT2_ONLY = (AddFamily, CreateNamespace, ListNamespaces, ModifyFamily, ModifyTable)
+_THRIFT2_ONLY = (
+    AddFamily,
+    CreateNamespace,
+    ListNamespaces,
+    ModifyFamily,
+    ModifyTable,
+    TruncateTable,
+)
 
 
 class Account(Model, table="account"):

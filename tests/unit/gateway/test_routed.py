@@ -46,7 +46,6 @@ _DATA: list[Operation[Any]] = [
 ]
 _ATOMIC: list[Operation[Any]] = [
     ops.AddFamily("t", _FAMILY),
-    ops.SetAttributes("t", {}),
     ops.TruncateTable("t"),
     ops.CheckAndMutate("t", b"d:a", b"", _PUT),
     ops.CreateNamespace("n"),

@@ -49,9 +49,9 @@ from hbase_orm.ops import (
     DropTable,
     ListRegions,
     ListTables,
+    ModifyTable,
     MutateRows,
     Operation,
-    SetAttributes,
     run_protocol,
 )
 from hbase_orm.record.store import read_record
@@ -150,7 +150,7 @@ def test_a_plain_table_keeps_its_splits_options_attributes_and_record() -> None:
     with connect("memory://") as engine:
         engine.create_tables(Note)
         gateway = gateway_of(engine)
-        gateway.execute(SetAttributes("notes", {"owner": "ops"}))
+        gateway.execute(ModifyTable("notes", {"attributes": {"owner": "ops"}}))
         described = gateway.execute(DescribeTable("notes"))
         with engine.session() as session:
             session.add(Note(name="a", text="b"))
@@ -397,7 +397,7 @@ def _verifies_an_entry(operation: Operation[object]) -> bool:
 def test_an_index_under_construction_is_readable_afterwards(gateway: MemoryGateway) -> None:
     clock = Clock()
     building = engine_on(Process(gateway, crash_at(12)), clock)
-    gateway.execute(SetAttributes("parcels_ix_by_city", {"owner": "ops"}))
+    gateway.execute(ModifyTable("parcels_ix_by_city", {"attributes": {"owner": "ops"}}))
     with pytest.raises(CrashError):
         building.build_index(Parcel, "by_city", rebuild=True, gateway_timeout_s=0)
 
