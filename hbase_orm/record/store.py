@@ -51,6 +51,33 @@ def change_record(
     )
 
 
+def replace_record(table: str, seen: bytes, record: TableRecord) -> Protocol[None]:
+    """Write the record of a table; the present one may be damaged.
+
+    Args:
+        table: The table.
+        seen: The bytes of the present record, which is replaced; empty without one.
+        record: The new record.
+
+    Raises:
+        ConflictError: Another program has changed the record since it was read.
+    """
+    for tries in range(1, CHANGES.attempts + 1):
+        _, stored = yield from read_cells(table)
+        if stored == record.encode():
+            return
+        if stored != seen:
+            break
+        if (yield from _swap(table, seen, record.encode())):
+            return
+        yield from CHANGES.pause(tries)
+    raise ConflictError(
+        "another program has changed the table's record",
+        table=table,
+        fix="look at the record, and adopt the table again if it is still needed",
+    )
+
+
 def _swap(table: str, stored: bytes, wanted: bytes) -> Protocol[bool]:
     mutation = RowMutation(table.encode(), puts=(Put(RECORD_COLUMN, wanted),))
     try:

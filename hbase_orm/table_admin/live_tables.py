@@ -5,23 +5,32 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from datetime import datetime
+from typing import Final
 
 from hbase_orm.binding.bound_model import BoundModel
 from hbase_orm.binding.bound_tables import checked_model
 from hbase_orm.binding.runtime import Runtime
 from hbase_orm.binding.table_creation import model_tables as tables
+from hbase_orm.binding.table_creation.shared_tables import creations
 from hbase_orm.binding.url import EngineOptions
-from hbase_orm.errors import FeatureMissingError
+from hbase_orm.errors import FeatureMissingError, TableNotFoundError
 from hbase_orm.gateway.base import Feature
 from hbase_orm.index_admin.admin import GATEWAY_TIMEOUT_S
 from hbase_orm.model import Model
 from hbase_orm.model.declare.placement import base_of
 from hbase_orm.ops import Protocol, RenewTimeLimit, ask
 from hbase_orm.record.store import delete_record
+from hbase_orm.table_admin.adoption import Adoption, AdoptionPlan, adopt, plan_adoption
+from hbase_orm.table_admin.listing import ListedTable, live_tables
 from hbase_orm.table_admin.truncation import truncate
-from hbase_orm.writing.options import check_pace
+from hbase_orm.writing.options import check_number, check_pace
 
 Periods = tuple[datetime, datetime]
+
+SAMPLED_ROWS: Final = 1000
+"""How many rows of a table are decoded before its record is written."""
+
+MAX_SAMPLED_ROWS: Final = 1_000_000
 
 
 def _silent(_: object) -> None:
@@ -114,6 +123,54 @@ class LiveTables(ABC):
             self._truncation(models, periods, 0.0 if is_memory else settle_s, on_wait)
         )
 
+    def tables(self) -> list[ListedTable]:
+        """Return all tables that exist in HBase, with what the catalog knows of each.
+
+        Each table costs two requests. With Thrift1 alone, the attributes of tables and most options
+        of families are not known.
+        """
+        return self._runtime.run(live_tables(self._runtime.features))
+
+    def describe_tables(self, *named: type[Model] | str) -> list[ListedTable]:
+        """Return the existing tables with these names, and those of these models.
+
+        Args:
+            named: Names of tables as HBase lists them, and models. For a model with a table for
+                each period, all existing tables are returned.
+
+        Raises:
+            TableNotFoundError: There is no table of this name, or none of the model.
+        """
+        return self._runtime.run(self._description(named))
+
+    def adopt_tables(
+        self, *models: type[Model], rows: int = SAMPLED_ROWS, dry_run: bool = False
+    ) -> list[Adoption]:
+        """Write records for tables that others made; return what the rows have shown.
+
+        A record is written for a table without one, and for a table whose record is damaged or
+        belongs to an earlier table of the same name. Before that, rows from the start of each
+        region are decoded with the models. A record is not changed if it fits.
+
+        Args:
+            models: The models. All models of a table with several kinds of rows must be given.
+            rows: About how many rows of each table are read.
+            dry_run: Read only, and write nothing.
+
+        Raises:
+            SchemaDriftError: Rows do not decode as the models declare: `differences` has the first
+                of them, `undecodable` their number and `sampled` the number of rows that were read.
+                Or the table has a record that contradicts a model. No record was written.
+            SchemaError: Two models of one table contradict each other; or the table lacks a family
+                of a model, or the family of the guards. No record was written.
+            TableNotFoundError: A table does not exist; no record was written.
+            CorruptRowError: A newer version of the library wrote the record.
+            ConflictError: Another program has written the record meanwhile.
+            ConfigurationError: `rows` is not a number of rows.
+        """
+        check_number("rows", rows, 1, MAX_SAMPLED_ROWS)
+        return self._runtime.run(self._adoption(models, rows, dry_run=dry_run))
+
     # --- the rest ---------------------------------------------------------------------------------
 
     def _removal(
@@ -162,3 +219,46 @@ class LiveTables(ABC):
     def _shared_declaration_of(self, model: type[Model]) -> BoundModel:
         """Return, as it is declared, the class that declares the model's table."""
         return self._declared_of(base_of(checked_model(model)) or model)
+
+    def _description(self, named: Iterable[type[Model] | str]) -> Protocol[list[ListedTable]]:
+        names: dict[str, str] = {}
+        for each in named:
+            if isinstance(each, str):
+                names[each] = each
+                continue
+            bound = self._shared_declaration_of(each)
+            existing = yield from bound.tables.existing()
+            names |= dict.fromkeys(existing or [bound.declared_table], bound.schema.model_name)
+        listed = yield from live_tables(self._runtime.features, names)
+        missing = names.keys() - {table.name for table in listed}
+        if missing:
+            raise TableNotFoundError(
+                "the table does not exist",
+                table=min(missing),
+                named=names[min(missing)],
+                fix="correct the name; 'hbase-orm tables list' shows all tables",
+            )
+        return listed
+
+    def _adoption(
+        self, models: Iterable[type[Model]], rows: int, *, dry_run: bool
+    ) -> Protocol[list[Adoption]]:
+        by_table: dict[str, dict[type[Model], BoundModel]] = {}
+        for model in models:
+            bound = self._shared_declaration_of(model)
+            by_table.setdefault(bound.declared_table, {})[bound.model] = bound
+        for bounds in by_table.values():
+            creations(bounds.values())  # raises an error for models that contradict each other
+        plans: list[AdoptionPlan] = []
+        for table, bounds in by_table.items():
+            plans.append(
+                (
+                    yield from plan_adoption(
+                        table, list(bounds.values()), rows, self._runtime.features
+                    )
+                )
+            )
+        for plan in plans if not dry_run else ():
+            yield from adopt(plan)
+            self._runtime.catalog.forget(plan.adoption.table)
+        return [plan.adoption for plan in plans]

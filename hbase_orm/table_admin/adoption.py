@@ -1,0 +1,290 @@
+"""Writes records for tables that others made, after a sample of their rows was decoded.
+
+The id that ties a table to its record is set first. If the adoption ends there, the next one keeps
+the id and writes the record.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from hbase_orm.binding.bound_model import BoundModel
+from hbase_orm.binding.recorded_models import compared, drift_error
+from hbase_orm.binding.table_creation.existing_tables import described, refuse_numbers
+from hbase_orm.binding.table_creation.table_records import new_table_id
+from hbase_orm.errors import (
+    CorruptRowError,
+    SchemaDriftError,
+    SchemaError,
+    TableNotFoundError,
+)
+from hbase_orm.gateway.base import Feature
+from hbase_orm.index.catalog.catalog import catalog_descriptor, read_cells
+from hbase_orm.index.catalog.registration import require_record
+from hbase_orm.index.entries.targets import GUARD_FAMILY
+from hbase_orm.numbering.create_tables import create_if_missing
+from hbase_orm.ops import (
+    CreateTable,
+    ModifyTable,
+    Protocol,
+    RenewTimeLimit,
+    TableDescriptor,
+    ask,
+)
+from hbase_orm.record.declaration import Declaration, RecordedRows, TableRecord
+from hbase_orm.record.differences import Weight
+from hbase_orm.record.snapshots import declaration_of, rows_of
+from hbase_orm.record.store import ID_ATTRIBUTE, replace_record
+from hbase_orm.schema import TableSchema, record_types_of
+from hbase_orm.table_admin.sampling import Sample, kind_of, sample_tables
+
+Reason = Literal["no record", "a record of another table", "a damaged record", "recorded already"]
+
+
+@dataclass(frozen=True, slots=True)
+class Adoption:
+    """The record that an adoption writes, and what the sample has shown.
+
+    Attributes:
+        table: The table; for a table for each period the pattern of their names.
+        models: The names of the models.
+        reason: Why a record is needed; "recorded already" if nothing is written.
+        tables: The names of the existing tables.
+        sampled: The number of sampled rows.
+        undeclared: How many of them have a column that no model declares, by column.
+        lacking: How many of them lack a column that their model requires, by column. The record
+            says that such columns are not required.
+        record: The record; None if nothing is written.
+        has_id: Whether an id ties the tables to the record. With Thrift1 alone it does not: then
+            nobody can tell a later table of the same name from this one.
+    """
+
+    table: str
+    models: tuple[str, ...]
+    reason: Reason
+    tables: tuple[str, ...]
+    sampled: int = 0
+    undeclared: Mapping[bytes, int] = field(default_factory=dict[bytes, int])
+    lacking: Mapping[bytes, int] = field(default_factory=dict[bytes, int])
+    record: TableRecord | None = None
+    has_id: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class AdoptionPlan:
+    """An adoption with what is needed to write it.
+
+    Attributes:
+        adoption: What is shown.
+        stored: The bytes of the present record; empty without one.
+        without_id: The existing tables that do not have the id of the new record.
+    """
+
+    adoption: Adoption
+    stored: bytes = b""
+    without_id: tuple[str, ...] = ()
+
+
+def plan_adoption(
+    pattern: str, bounds: Sequence[BoundModel], rows: int, features: frozenset[Feature]
+) -> Protocol[AdoptionPlan]:
+    """Sample a table, and return the adoption that would be written; nothing is changed.
+
+    Args:
+        pattern: The table as it is declared.
+        bounds: Its models, as they are declared.
+        rows: About how many rows are read.
+        features: The features that the gateway supports.
+
+    Raises:
+        TableNotFoundError: The table does not exist.
+        SchemaError: A family is missing, or the table belongs to a dictionary or to sequences.
+        SchemaDriftError: Rows do not decode as the models declare, or the table has a record that
+            contradicts a model.
+        CorruptRowError: A newer version of the library wrote the record.
+    """
+    live = yield from _live(pattern, bounds)
+    for descriptor in live.values():
+        for bound in bounds:
+            _refuse_other_families(bound, descriptor)
+    models = tuple(bound.schema.model_name for bound in bounds)
+    _, stored = yield from read_cells(pattern)
+    ids = {name: each.attributes.get(ID_ATTRIBUTE, "") for name, each in live.items()}
+    reason = _reason(stored, bounds, ids, features)
+    if reason == "recorded already":
+        return AdoptionPlan(Adoption(pattern, models, reason, tuple(live)))
+    placed = [[_in_table(bound, name) for bound in bounds] for name in live]
+    sample = yield from sample_tables(placed, rows)
+    if sample.undecodable:
+        raise _undecodable(pattern, models, sample)
+    can_set_id = Feature.SCHEMA in features
+    known = next(filter(None, ids.values()), "")
+    table_id = (known or new_table_id()) if can_set_id else ""
+    schemas = [bound.schema for bound in bounds]
+    record = TableRecord(table_id, _declaration(schemas, next(iter(live.values())), sample))
+    adoption = Adoption(
+        pattern,
+        models,
+        reason,
+        tuple(live),
+        sample.rows,
+        dict(sorted(sample.undeclared.items())),
+        dict(sorted(sum(sample.lacking.values(), Counter[bytes]()).items())),
+        record,
+        can_set_id,
+    )
+    without_id = [name for name, each in ids.items() if can_set_id and each != table_id]
+    return AdoptionPlan(adoption, stored, tuple(without_id))
+
+
+def adopt(plan: AdoptionPlan) -> Protocol[None]:
+    """Write the record of an adoption.
+
+    Raises:
+        ConflictError: Another program has written the record meanwhile.
+    """
+    record = plan.adoption.record
+    if record is None:
+        return
+    for name in plan.without_id:
+        yield from ask(RenewTimeLimit())
+        yield from ask(ModifyTable(name, {"attributes": {ID_ATTRIBUTE: record.table_id}}))
+    yield from ask(RenewTimeLimit())
+    yield from create_if_missing(CreateTable(catalog_descriptor()))
+    yield from replace_record(plan.adoption.table, plan.stored, record)
+    yield from require_record(plan.adoption.table)
+
+
+def _live(pattern: str, bounds: Sequence[BoundModel]) -> Protocol[dict[str, TableDescriptor]]:
+    """Return the descriptors of the existing tables by name.
+
+    Raises:
+        TableNotFoundError: There is none.
+    """
+    live: dict[str, TableDescriptor] = {}
+    for name in (yield from bounds[0].tables.existing()):
+        yield from ask(RenewTimeLimit())
+        descriptor = yield from described(name)
+        if descriptor is not None:
+            live[name] = descriptor
+    if not live:
+        raise TableNotFoundError(
+            "the table does not exist",
+            model=bounds[0].schema.model_name,
+            table=pattern,
+            fix="create it: engine.create_tables, or 'hbase-orm tables create'",
+        )
+    return live
+
+
+def _in_table(bound: BoundModel, name: str) -> BoundModel:
+    start = bound.tables.start_of_table(name)
+    return bound if start is None else bound.with_table_at(start)
+
+
+def _refuse_other_families(bound: BoundModel, live: TableDescriptor) -> None:
+    schema = bound.schema
+    refuse_numbers(schema, live)
+    families = {family.name for family in live.families}
+    where = {"model": schema.model_name, "table": live.name}
+    missing = [name.decode() for name in schema.family_names if name not in families]
+    if missing:
+        raise SchemaError(
+            "the table lacks families that the model declares",
+            **where,
+            missing=missing,
+            fix="add them: engine.alter_tables, or 'hbase-orm tables alter'; or correct the model",
+        )
+    is_lww = bound.guarded is not None and bound.guarded.is_lww
+    if schema.is_guarded and not is_lww and GUARD_FAMILY not in families:
+        raise SchemaError(
+            "the table has no family for the guards of rows, which the model's indexes or its "
+            "version column need",
+            **where,
+            fix="call engine.add_guard_family(model); it works online",
+        )
+
+
+def _reason(
+    stored: bytes,
+    bounds: Sequence[BoundModel],
+    ids: Mapping[str, str],
+    features: frozenset[Feature],
+) -> Reason:
+    """Return why a record is needed.
+
+    Raises:
+        SchemaDriftError: The table has a record, which contradicts a model.
+        CorruptRowError: A newer version of the library wrote the record.
+    """
+    if not stored:
+        return "no record"
+    try:
+        record = TableRecord.decode(stored)
+    except CorruptRowError as error:
+        if "own_version" in error.details:
+            raise
+        return "a damaged record"
+    if Feature.SCHEMA in features and set(ids.values()) != {record.table_id}:
+        return "a record of another table"
+    for bound in bounds:
+        differing = compared(bound.schema, record)
+        if any(each.weight is Weight.CONTRADICTION for each in differing):
+            raise drift_error(bound.schema, differing)
+    return "recorded already"
+
+
+def _undecodable(pattern: str, models: Sequence[str], sample: Sample) -> SchemaDriftError:
+    return SchemaDriftError(
+        "rows of the table do not decode as the model declares",
+        model=", ".join(models),
+        table=pattern,
+        undecodable=sample.undecodable,
+        sampled=sample.rows,
+        differences=list(sample.reasons),
+        fix="declare the row key and the codecs that the rows have; if the table has several kinds "
+        "of rows, give all their models",
+    )
+
+
+def _declaration(
+    schemas: Sequence[TableSchema], live: TableDescriptor, sample: Sample
+) -> Declaration:
+    """Return what models declare, corrected by what was seen.
+
+    The families have the options of the table. Columns that rows lack are not required, and none of
+    them is the anchor, because that would hide the rows.
+    """
+    declared = declaration_of(schemas)
+    families = {family.name: family for family in live.families if family.name in declared.families}
+    kinds = list(_kinds(schemas))
+    rows = [_seen(each, kinds, sample) for each in declared.rows]
+    return replace(declared, families=families, rows=tuple(rows))
+
+
+def _kinds(schemas: Sequence[TableSchema]) -> Iterator[TableSchema]:
+    for schema in schemas:
+        yield from record_types_of(schema) or (schema,)
+
+
+def _seen(rows: RecordedRows, kinds: Sequence[TableSchema], sample: Sample) -> RecordedRows:
+    first = next(each for each in kinds if each.model_name in rows.models and _is_of(each, rows))
+    lacking = sample.lacking.get(kind_of(first), Counter())
+    if not lacking:
+        return rows
+    columns = {
+        name: replace(column, is_required=column.is_required and not lacking[name])
+        for name, column in rows.columns.items()
+    }
+    plain = (each.column for each in first.columns if not each.deferred)
+    anchor = next((column for column in plain if columns[column].is_required), None)
+    marker = None if anchor is not None else rows.marker or first.default_marker
+    return replace(rows, columns=columns, anchor=anchor, marker=marker)
+
+
+def _is_of(schema: TableSchema, rows: RecordedRows) -> bool:
+    own = rows_of(schema)
+    return own.record_type == rows.record_type and own.key == rows.key
