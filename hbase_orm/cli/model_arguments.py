@@ -126,6 +126,16 @@ def _argument(
 # --- models ---------------------------------------------------------------------------------------
 
 
+def project_models() -> _Models:
+    """Return the models of pyproject.toml.
+
+    Raises:
+        click.UsageError: pyproject.toml names no model.
+        ConfigurationError: pyproject.toml is wrong.
+    """
+    return _several(())
+
+
 def _several(names: Sequence[str]) -> _Models:
     """Return the models with these names; without names, those of pyproject.toml.
 

@@ -1,4 +1,4 @@
-"""`hbase-orm tables`: create, show and drop the tables that models declare."""
+"""`hbase-orm tables`: create, show and drop the tables that models declare, and other commands."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from typing import Any
 
 import click
 
-from hbase_orm.cli.confirm import confirm_at
 from hbase_orm.cli.errors import ExitCode
 from hbase_orm.cli.frame import Group, answer, settings, table
 from hbase_orm.cli.model_arguments import one_model, several_models
 from hbase_orm.cli.named_models import labels
 from hbase_orm.cli.parameters import INSTANT
+from hbase_orm.cli.table_contents import adopt, confirm_loss, periods_option, truncate
 from hbase_orm.cli.table_drift import alter, check
+from hbase_orm.cli.table_list import describe, list_tables
 from hbase_orm.index.upkeep.repair import RepairCounts
 from hbase_orm.model import Model
-from hbase_orm.model.declare.placement import base_of
 from hbase_orm.rowkey.leading import leading_bytes
 from hbase_orm.rowkey.notation import to_string_binary
 from hbase_orm.rowkey.reach import RegionReach, even_split, survey
@@ -29,11 +29,15 @@ _LEAST_SHOWN = 0.00001
 
 @click.group(cls=Group)
 def tables() -> None:
-    """Create, show and drop the tables of models."""
+    """Create, compare, list, empty and drop the tables of models."""
 
 
 tables.add_command(check)
 tables.add_command(alter)
+tables.add_command(list_tables)
+tables.add_command(describe)
+tables.add_command(truncate)
+tables.add_command(adopt)
 
 
 @tables.command()
@@ -63,23 +67,20 @@ def create(models: tuple[type[Model], ...], periods: tuple[datetime, datetime] |
 
 @tables.command()
 @several_models()
+@periods_option("Drop")
 @click.option("--yes", is_flag=True, help="Do not ask.")
-def drop(models: tuple[type[Model], ...], *, yes: bool) -> None:
+def drop(
+    models: tuple[type[Model], ...], periods: tuple[datetime, datetime] | None, *, yes: bool
+) -> None:
     """Drop the models' tables with all their rows, index tables included.
 
     Dictionaries are kept, because other tables may hold their numbers. Without MODEL, the tables of
     all models in pyproject.toml are dropped, but not with --yes.
     """
     url = settings().require_url()
-    names = ", ".join(dict.fromkeys(map(_all_of, models)))
-    is_named = not settings().is_without_model
-    if not yes:
-        fix = "give --yes" if is_named else "name the models, and give --yes"
-        confirm_at(f"drop {names} with all rows", url, fix=fix)
-    elif not is_named:
-        raise click.UsageError(f"--yes needs a MODEL; without it, this would drop {names}.")
+    confirm_loss("drop {} with all rows", models, periods, yes=yes)
     with connect(url) as engine:
-        dropped = engine.drop_tables(*models)
+        dropped = engine.drop_tables(*models, periods=periods)
     answer(
         {"dropped": dropped},
         lambda: [f"dropped {name}" for name in dropped] or ["there was nothing to drop"],
@@ -188,14 +189,3 @@ def _described(model: type[Model]) -> dict[str, Any]:
         "indexes": ", ".join(index.name for index in schema.indexes) or "none",
         "dictionaries": ", ".join(dictionaries) or "none",
     }
-
-
-def _all_of(model: type[Model]) -> str:
-    """Return a text that names the tables of a model, and the models that share its table.
-
-    For a model with a table for each period, the text names the pattern of the tables' names.
-    """
-    schema, base = model.__schema__, base_of(model)
-    if schema.layout.table_period is not None:
-        return f"every table {schema.table}"
-    return schema.table if base is None else f"{schema.table} (all kinds of {base.__name__})"

@@ -12,13 +12,16 @@ from hbase_orm.reading.pages import Page
 from hbase_orm.reading.stream import Stream
 from hbase_orm.session.engine import Engine, connect
 from hbase_orm.session.session import Session
+from hbase_orm.table_admin.adoption import Adoption
 from hbase_orm.table_admin.alteration import AlterationProgress
 from hbase_orm.table_admin.changes import TableChange
+from hbase_orm.table_admin.listing import ListedTable
 from hbase_orm.table_admin.table_check import Drift, TableCheck, TableDifference
 from hbase_orm.writing.bulk import Bulk
 from hbase_orm.writing.flush_outcome import FlushReport
 
 __all__ = [
+    "Adoption",
     "AlterationProgress",
     "BuildProgress",
     "Bulk",
@@ -29,6 +32,7 @@ __all__ = [
     "FlushReport",
     "IndexState",
     "IndexStatus",
+    "ListedTable",
     "Page",
     "RowPair",
     "Session",
