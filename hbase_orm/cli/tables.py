@@ -1,4 +1,4 @@
-"""`hbase-orm tables`: create, show and drop the tables that models declare."""
+"""`hbase-orm tables`: create, show, release and drop the tables that models declare."""
 
 from __future__ import annotations
 
@@ -107,6 +107,20 @@ def _repaired(seen: dict[str, dict[str, Any]]) -> Iterator[str]:
     for name, counts in seen.items():
         for entry, why in counts["unrepaired"].items():
             yield f"not repaired: {name} {entry}: {why}"
+
+
+@tables.command()
+@one_model()
+def release(model: type[Model]) -> None:
+    """Release a table that a killed program used exclusively, so that programs can write it again.
+
+    The command watches the program's entry in the catalog for one lease. If the program still runs,
+    the table is not released.
+    """
+    with connect(settings().require_url()) as engine, engine.exclusive(model):
+        pass
+    released = model.__schema__.table
+    answer({"released": released}, lambda: [f"other programs may write {released}"])
 
 
 @tables.command()
