@@ -119,7 +119,16 @@ SESSION = [
 
 ENGINE = [
     *("add_guard_family", "build_index", "close", "create_tables", "decode_key", "drop_index"),
-    *("drop_tables", "finish_clean_up", "indexes", "raw", "regions", "repair_indexes", "row_keys"),
+    *(
+        "drop_tables",
+        "exclusive",
+        "finish_clean_up",
+        "indexes",
+        "raw",
+        "regions",
+        "repair_indexes",
+        "row_keys",
+    ),
     *("sequence", "session", "table_state", "verify_index"),
 ]
 
