@@ -48,7 +48,7 @@ def require_record(table: str) -> Protocol[None]:
     Nothing is changed if the catalog has no entry for the table.
     """
     entry = yield from read_entry(table)
-    if entry is not None and not entry.is_recorded:
+    if entry is not None and not entry.is_unregistered and not entry.is_recorded:
         yield from change_entry(table, lambda now: replace(known(table, now), is_recorded=True))
 
 

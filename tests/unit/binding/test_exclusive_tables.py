@@ -332,6 +332,25 @@ def test_an_engine_in_memory_does_not_wait() -> None:
         assert not [each for each in threading.enumerate() if "_renew_on" in each.name]
 
 
+def test_tables_are_created_within_the_block() -> None:
+    shop = Shop()
+
+    with shop.one.exclusive(Note):
+        shop.one.create_tables(Note)
+        shop.two.create_tables(CountedNote)
+
+    assert shop.entry is None
+
+
+def test_a_plain_table_takes_the_place_of_a_dropped_one_with_an_index() -> None:
+    shop = Shop(IndexedNote)
+    shop.one.drop_tables(IndexedNote)
+
+    shop.one.create_tables(Note)
+
+    assert shop.one.table_state(Note) is TableState.DROPPED  # of the index there is only the epoch
+
+
 def test_a_model_gets_its_first_index_within_the_block() -> None:
     shop = Shop()
     shop.one.add_guard_family(IndexedNote)
