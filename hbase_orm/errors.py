@@ -225,6 +225,16 @@ class CatalogLeaseError(HBaseORMError):
     """This process may no longer write guarded rows: it last read the catalog too long ago."""
 
 
+class TableHeldError(CatalogLeaseError):
+    """Another program uses the table exclusively, so nothing was written.
+
+    Attributes:
+        table: The table.
+        holder: The program that uses it, and what for.
+        since: When it began, in ISO 8601.
+    """
+
+
 class CounterOverflowError(HBaseORMError):
     """A counter overflowed 64 bits and wrapped around; the increment was applied.
 

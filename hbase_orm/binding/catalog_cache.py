@@ -13,6 +13,7 @@ from hbase_orm.errors import (
 )
 from hbase_orm.index.catalog.catalog import CatalogView, read_cells
 from hbase_orm.index.catalog.entry import CatalogEntry
+from hbase_orm.index.catalog.refused_writes import is_held, refuse_held
 from hbase_orm.ops import Protocol, RetryPolicy
 
 _WAITS: Final = RetryPolicy(attempts=9, first_pause_s=0.001, factor=2.0, longest_pause_s=0.1)
@@ -42,11 +43,13 @@ class CatalogCache:
         leases: The leases that permit guarded writes.
         lease_s: The time for which a catalog entry may be used after it was read, in seconds.
         monotonic_s: The clock of leases.
+        own_holds: The ids of the exclusive uses of this process.
     """
 
     def __init__(self, monotonic_s: Callable[[], float], lease_s: float) -> None:
         """Start with an empty cache."""
-        self.leases = CatalogView(monotonic_s, lease_s)
+        self.own_holds: set[str] = set()
+        self.leases = CatalogView(monotonic_s, lease_s, self.own_holds)
         self.lease_s = lease_s
         self.monotonic_s = monotonic_s
         self._entries: dict[str, ReadEntry] = {}
@@ -121,6 +124,19 @@ class CatalogCache:
             self._reported.discard(table)
         self._entries[table] = read
         return read
+
+    def refuse_held(self, table: str) -> Protocol[None]:
+        """Raise an error if another program uses the table exclusively.
+
+        An entry that says so is read again, because that program may have finished.
+
+        Raises:
+            TableHeldError: It uses the table.
+        """
+        read = self.fresh(table)
+        if read is not None and is_held(read.entry, self.own_holds):
+            self.forget(table)
+        refuse_held(table, (yield from self.entry(table)), self.own_holds)
 
     def renew_lease(self, table: str, row: bytes) -> Protocol[CatalogEntry]:
         """Read a table's entry for guarded writes, start a new lease, and return the entry.

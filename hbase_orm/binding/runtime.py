@@ -12,6 +12,7 @@ from typing import TypeVar
 from weakref import WeakSet
 
 from hbase_orm.binding.clean_up import CleanUp
+from hbase_orm.binding.exclusive_tables import ExclusiveTables
 from hbase_orm.binding.open_reads import OpenReads, RowPages
 from hbase_orm.binding.row_locks import RowLocks
 from hbase_orm.binding.runner import Runner
@@ -36,6 +37,7 @@ class Runtime(Runner):
         row_locks: The locks of rows, for threads that change the same row.
         clean_up: The object that deletes stale index entries after the writes that left them.
         open_reads: The reads that have not ended or been closed yet.
+        exclusive_tables: The tables that this engine uses exclusively.
     """
 
     def __init__(
@@ -79,6 +81,7 @@ class Runtime(Runner):
         )
         self.open_reads = OpenReads()
         self.row_locks = RowLocks()
+        self.exclusive_tables = ExclusiveTables(self, now_ms)
         self.clean_up = CleanUp(lambda: self.patience().execute)
         self.clock = WriteClock(now_ms, monotonic_s, timestamps=timestamps)
         context = GuardContext(
@@ -122,6 +125,7 @@ class Runtime(Runner):
         self.row_locks.free_all()
         self.clock.free_locks_in_child()
         self.clean_up.forget()
+        self.exclusive_tables.forget()
 
     @property
     def guard_context(self) -> GuardContext:

@@ -75,6 +75,7 @@ class TableWriter:
         Raises:
             SchemaError: The model's indexes differ from those in the catalog, or the write
                 increments an indexed column.
+            TableHeldError: Another program uses the table exclusively.
             RetryableError: The catalog could not be read.
         """
         table, model = bound.schema.table, bound.schema.model_name
@@ -83,6 +84,11 @@ class TableWriter:
         try:
             yield from usable_model(bound, self.catalog, self.features)
             entry = yield from self.catalog.entry(table)
+            declared = bound.declared_table
+            held = entry if declared == table else (yield from self.catalog.entry(declared))
+            if held is not None and held.hold is not None:
+                yield from self.catalog.refuse_held(declared)
+                entry = yield from self.catalog.entry(table)
         except ConnectionLostError as error:
             raise RetryableError(
                 "nothing was written: the catalog could not be read", table=table, fix="write again"
@@ -101,7 +107,7 @@ class TableWriter:
 
         Raises:
             TableNotFoundError: The table does not exist, and writes of the model do not create it.
-            SchemaError, RetryableError: As for `check`.
+            SchemaError, TableHeldError, RetryableError: As for `check`.
         """
         yield from self.check(bound, operation)
         try:

@@ -101,6 +101,11 @@ def status(target: _Target) -> None:
 @one_index()
 @click.option("--rebuild", is_flag=True, help="Build it again even if it is readable.")
 @click.option(
+    "--exclusive",
+    is_flag=True,
+    help="No other program uses the table: refuse their writes, and do not wait for the gateway.",
+)
+@click.option(
     "--rows-per-second",
     type=click.FloatRange(0, min_open=True),
     metavar="N",
@@ -119,6 +124,7 @@ def build(
     *,
     target: _Target,
     rebuild: bool,
+    exclusive: bool,
     rows_per_second: float | None,
     gateway_timeout: float,
 ) -> None:
@@ -127,6 +133,9 @@ def build(
     As soon as the build starts, writes of programs that do not declare the index are refused:
     deploy the new code first, then build. An interrupted build continues where it stopped. A build
     takes at least as long as the catalog's lease, the URL's timeout and --gateway-timeout together.
+
+    With --exclusive only the lease must end. By this option you promise that no other program has
+    written the table for --gateway-timeout. During the build, writes of others are refused.
 
     \b
     Examples:
@@ -139,6 +148,7 @@ def build(
             model,
             name,
             rebuild=rebuild,
+            exclusive=exclusive,
             rows_per_second=rows_per_second,
             gateway_timeout_s=gateway_timeout,
             on_progress=show_progress,

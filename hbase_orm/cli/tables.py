@@ -116,6 +116,20 @@ def _repaired(seen: dict[str, dict[str, Any]]) -> Iterator[str]:
 
 
 @tables.command()
+@one_model()
+def release(model: type[Model]) -> None:
+    """Release a table that a killed program used exclusively, so that programs can write it again.
+
+    The command watches the program's entry in the catalog for one lease. If the program still runs,
+    the table is not released.
+    """
+    with connect(settings().require_url()) as engine, engine.exclusive(model):
+        pass
+    released = model.__schema__.table
+    answer({"released": released}, lambda: [f"other programs may write {released}"])
+
+
+@tables.command()
 @several_models()
 def show(models: tuple[type[Model], ...]) -> None:
     """Show what the models declare: row key, families, indexes, dictionaries; nothing is sent."""

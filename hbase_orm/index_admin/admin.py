@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from datetime import datetime
 from typing import Final, Literal
 
 from hbase_orm.binding.bound_model import BoundModel
+from hbase_orm.binding.exclusive_tables import ExclusiveUse
 from hbase_orm.binding.runtime import Runtime
 from hbase_orm.binding.url import EngineOptions
-from hbase_orm.errors import ConfigurationError, SchemaDriftError
+from hbase_orm.errors import ConfigurationError
 from hbase_orm.index.catalog import catalog
 from hbase_orm.index.catalog.entry import (
     VERSION_COLUMN,
@@ -18,16 +20,22 @@ from hbase_orm.index.catalog.entry import (
     IndexState,
 )
 from hbase_orm.index.entries.index_entries import base_key_of
-from hbase_orm.index.entries.targets import GuardedTable, IndexTarget
 from hbase_orm.index.upkeep.compare import FOREVER_MS, TimeSpan
 from hbase_orm.index.upkeep.repair import MIN_AGE_MS, RepairCounts
-from hbase_orm.index_admin.build import IndexBuild, OnProgress
+from hbase_orm.index_admin.build import BuildProgress, IndexBuild, OnProgress
 from hbase_orm.index_admin.drop import drop_tables, stop_using
+from hbase_orm.index_admin.index_arguments import (
+    declared_name,
+    guarded_index,
+    index_name,
+    refuse_repair,
+    sources_of,
+    time_ms,
+)
 from hbase_orm.index_admin.lease import lease_on
 from hbase_orm.index_admin.reindex import RowReindexer
 from hbase_orm.index_admin.status import IndexStatus, status_of
 from hbase_orm.index_admin.verify import (
-    BOTH,
     IndexVerify,
     Source,
     Verification,
@@ -84,6 +92,7 @@ class IndexAdmin(ABC):
         /,
         *,
         rebuild: bool = False,
+        exclusive: bool = False,
         rows_per_second: float | None = None,
         gateway_timeout_s: float = GATEWAY_TIMEOUT_S,
         on_progress: OnProgress = _silent,
@@ -101,11 +110,15 @@ class IndexAdmin(ABC):
         An index that is already readable is not built again, unless `rebuild` is True or its table
         is missing. An index with `maintained="manual"` is always built again.
 
+        If no other program uses the table, `exclusive=True` leaves out the long wait: see
+        `exclusive` for what that promises.
+
         Args:
             model: The model.
             index: The index or its name.
             rebuild: Build the index again even if it is readable. Queries do not use the index
                 during the build. For a manual index, queries use the old entries.
+            exclusive: Use the table exclusively during the build, and wait for the lease only.
             rows_per_second: Process at most this many rows per second on average; None: no limit.
             gateway_timeout_s: The time for which a gateway may repeat a request by itself: the
                 value of its `hbase.client.operation.timeout`.
@@ -117,25 +130,52 @@ class IndexAdmin(ABC):
             CatalogLeaseError: The catalog has no entry for the table: call `create_tables`.
             ConflictError: The index is being dropped, or the table is being loaded.
             SchemaError: The index exists with another declaration: drop it first.
+            TableHeldError: Another program uses the table exclusively.
             UniqueViolationError: Two rows have the same values of a unique index.
         """
         bound = self._used(model)
-        name = _declared_name(bound, index)
+        name = declared_name(bound, index)
         check_pace(rows_per_second, gateway_timeout_s)
-        # In memory one process does everything, and nothing is under way between requests.
-        is_memory = self.options.scheme == "memory"
+        is_settled = self._is_memory or exclusive
         settle_s = self._runtime.lease_s + self.options.timeout_s + gateway_timeout_s
         build = IndexBuild(
             bound,
             name,
             self._runtime.writer,
             parallel=self._runtime.parallel,
-            settle_s=0.0 if is_memory else settle_s,
+            settle_s=0.0 if is_settled else settle_s,
             rows_per_second=rows_per_second,
             on_progress=on_progress,
         )
-        self._runtime.run(build.run(rebuild=rebuild))
+        waiting = BuildProgress("wait", 0, 0.0)
+        purpose = f"build of index {name}"
+        use = self._exclusively(bound, purpose, lambda: on_progress(waiting))
+        with use if exclusive else nullcontext():
+            self._runtime.run(build.run(rebuild=rebuild))
         return self.indexes(model)[name]
+
+    def exclusive(self, model: type[Model], /) -> AbstractContextManager[None]:
+        """Use a model's table exclusively in a with block: all other programs may only read it.
+
+        At the beginning of the block, the catalog makes every other program refuse its writes with
+        TableHeldError. Then this engine waits until they have all read the catalog again, which
+        takes the lease of the URL. Its own sessions, in all threads, write in the block; builds and
+        changes of tables in it need not wait for gateways.
+
+        The caller promises that since the time for which a gateway may repeat a request (20 minutes
+        by default) no other program has written the table, and that none starts to before the block
+        begins. The library cannot check that; see docs/index-life-cycle.md.
+
+        If the last program that used the table exclusively was killed, this one takes the table
+        over, after another lease. Blocks of the same engine may be nested.
+
+        Raises:
+            TableHeldError: Another running program uses the table exclusively. Or, at the end of
+                the block, another program has taken the table over from this one, because it was
+                suspended or could not reach the catalog for a lease.
+            ConflictError: The table is being loaded.
+        """
+        return self._exclusively(self._used(model), "exclusive use")
 
     def drop_index(self, model: type[Model], index: Index | str, /) -> list[str]:
         """Drop an index with its tables, and cancel its build; return the names of the tables.
@@ -148,20 +188,20 @@ class IndexAdmin(ABC):
         Raises:
             ConfigurationError: Neither the model nor the catalog has an index of this name.
             ConflictError: Another program builds the index at the same time.
+            TableHeldError: Another program uses the table exclusively.
             SchemaError: The table was created for rows with guards and this engine has no Thrift2
                 gateway, or the reverse.
         """
         bound = self._bound_of(model)
-        name = _name_of(bound, index)
+        name = index_name(bound, index)
         known = self._catalogued(bound).get(name)
         if known is None:
-            name = _declared_name(bound, index)
+            name = declared_name(bound, index)
             return []
         table, runtime = bound.schema.table, self._runtime
         is_lww = None if bound.guarded is None else bound.guarded.is_lww
-        # In memory one process does everything, and nothing acts on an older catalog.
-        is_memory = self.options.scheme == "memory"
-        wait_s = 0.0 if is_memory else runtime.lease_s + self.options.timeout_s
+        wait_s = 0.0 if self._is_memory else runtime.lease_s + self.options.timeout_s
+        runtime.run(runtime.catalog.refuse_held(table))
         if known.state is not IndexState.ABSENT or known.build:
             runtime.run(
                 stop_using(
@@ -214,8 +254,8 @@ class IndexAdmin(ABC):
             SchemaError: The table was created for rows with guards and this engine has no Thrift2
                 gateway, or the reverse.
         """
-        span = TimeSpan(_ms(since, 0), _ms(until, FOREVER_MS))
-        sources = _sources(source)
+        span = TimeSpan(time_ms(since, 0), time_ms(until, FOREVER_MS))
+        sources = sources_of(source)
         least_age_ms = min_age_ms if repair else None
         return self._runtime.run(
             self._verification(model, index, sources, span, least_age_ms, on_progress=on_progress)
@@ -240,12 +280,24 @@ class IndexAdmin(ABC):
         check_number("min_age_ms", min_age_ms, -MAX_TIMESTAMP_MS, MAX_TIMESTAMP_MS)
         if bound.guarded is None:
             return {}
-        _refuse_repair(bound)
+        refuse_repair(bound)
         base_keys = {index.name: base_key_of(index) for index in bound.schema.indexes}
         lease = lease_on(bound, self._runtime.writer)
         return self._runtime.run(repair_entries(lease, base_keys, min_age_ms))
 
     # --- the rest ---------------------------------------------------------------------------------
+
+    @property
+    def _is_memory(self) -> bool:
+        """Whether one process does everything, and nothing is under way between requests."""
+        return self.options.scheme == "memory"
+
+    def _exclusively(
+        self, bound: BoundModel, purpose: str, on_wait: Callable[[], None] = lambda: None
+    ) -> ExclusiveUse:
+        wait_s = 0.0 if self._is_memory else self._runtime.lease_s
+        tables = self._runtime.exclusive_tables
+        return tables.use(bound.declared_table, purpose, wait_s=wait_s, on_wait=on_wait)
 
     def _verification(
         self,
@@ -261,8 +313,8 @@ class IndexAdmin(ABC):
             check_number("min_age_ms", min_age_ms, -MAX_TIMESTAMP_MS, MAX_TIMESTAMP_MS)
         bound = yield from self._usable(model)
         if min_age_ms is not None:
-            _refuse_repair(bound)
-        table, target = _guarded(bound, _declared_name(bound, index))
+            refuse_repair(bound)
+        table, target = guarded_index(bound, declared_name(bound, index))
         entry = yield from catalog.read_entry(bound.schema.table)
         known = None if entry is None else entry.indexes.get(target.name)
         if (
@@ -299,88 +351,3 @@ class IndexAdmin(ABC):
         """Read the catalog; return its entry of each index of the model's table, by index name."""
         entry = self._runtime.run(catalog.read_entry(bound.schema.table))
         return {} if entry is None else dict(entry.indexes)
-
-
-def _declared_name(bound: BoundModel, index: Index | str) -> str:
-    """Return the name of an index that the model declares.
-
-    Raises:
-        ConfigurationError: The model does not declare the index.
-    """
-    declared = [each.name for each in bound.schema.indexes]
-    name = _name_of(bound, index)
-    own = getattr(bound.model, name, None)
-    if name not in declared or (isinstance(index, Index) and own is not index):
-        raise ConfigurationError(
-            "the model does not declare an index of this name",
-            model=bound.schema.model_name,
-            index=name,
-            fix=f"there are: {', '.join(declared) or 'none'}",
-        )
-    return name
-
-
-def _name_of(bound: BoundModel, index: object) -> str:
-    if isinstance(index, (Index, str)):
-        return index if isinstance(index, str) else index.name
-    declared = ", ".join(each.name for each in bound.schema.indexes) or "none"
-    raise ConfigurationError(
-        "the argument is not an index",
-        model=bound.schema.model_name,
-        got=index,
-        fix=f"give the index or its name; the model has: {declared}",
-    )
-
-
-def _guarded(bound: BoundModel, name: str) -> tuple[GuardedTable, IndexTarget]:
-    """Return the descriptions of a model's table and of its index `name` for guarded writes."""
-    if bound.guarded is None:
-        raise AssertionError(bound)
-    return bound.guarded, next(i for i in bound.guarded.indexes if i.name == name)
-
-
-def _sources(source: str) -> Sequence[Source]:
-    """Return the directions of a comparison: from the rows, from the entries, or both.
-
-    Raises:
-        ConfigurationError: `source` does not have an allowed value.
-    """
-    directions: dict[str, Sequence[Source]] = {"data": ("data",), "index": ("index",), "both": BOTH}
-    if source not in directions:
-        raise ConfigurationError(
-            "source= does not have an allowed value",
-            source=source,
-            fix='source="data", "index" or "both"',
-        )
-    return directions[source]
-
-
-def _ms(at: datetime | None, otherwise_ms: int) -> int:
-    """Return the time `at` in milliseconds since 1970; `otherwise_ms` if `at` is None.
-
-    Raises:
-        ConfigurationError: The time has no time zone.
-    """
-    if at is None:
-        return otherwise_ms
-    if at.tzinfo is None:
-        raise ConfigurationError(
-            "the time has no time zone", got=at, fix="datetime(..., tzinfo=UTC)"
-        )
-    return int(at.timestamp() * 1000)
-
-
-def _refuse_repair(bound: BoundModel) -> None:
-    """Raise an error if a model differs from the record of its table.
-
-    Raises:
-        SchemaDriftError: An entry that the record calls good could be deleted.
-    """
-    if not bound.repairs:
-        raise SchemaDriftError(
-            "the model differs from the record of its table, so it must not repair index entries",
-            model=bound.schema.model_name,
-            table=bound.schema.table,
-            fix="repair with the model that the record describes; or, if the new columns are meant "
-            "to stay, call engine.create_tables with this model first, which records them",
-        )

@@ -23,6 +23,7 @@ from hbase_orm.errors import CatalogLeaseError
 from hbase_orm.index.catalog import index_steps as build
 from hbase_orm.index.catalog.catalog import refuse_other_protocol
 from hbase_orm.index.catalog.entry import BuildRange, CatalogEntry, CatalogIndex, IndexState
+from hbase_orm.index.catalog.refused_writes import refuse_held
 from hbase_orm.index.catalog.registration import newest_epoch, overtake
 from hbase_orm.index.entries.index_entries import base_key_of
 from hbase_orm.index.entries.targets import GuardedTable, IndexTarget
@@ -165,6 +166,7 @@ class IndexBuild:
 
     def _refuse_other_writers(self, entry: CatalogEntry) -> None:
         """Raise an error, before the catalog is changed, if this program may not write the rows."""
+        refuse_held(self._table, entry, self._writer.catalog.own_holds)
         if self._declared.maintained_by_writes:
             check_indexes(self._bound, entry)
             return

@@ -109,6 +109,6 @@ def lease_on(bound: BoundModel, writer: TableWriter, needs: str | None = None) -
         needs: As for `TableLease`.
     """
     catalog = writer.catalog
-    view = CatalogView(catalog.monotonic_s, catalog.lease_s)
+    view = CatalogView(catalog.monotonic_s, catalog.lease_s, catalog.own_holds)
     kept_indexes = partial(maintained_table, bound)
     return TableLease(bound.schema.table, kept_indexes, view, writer.guard_context, needs)

@@ -189,7 +189,8 @@ class LiveTables(ABC):
                 self._runtime.catalog.forget(name)
             yield from ask(RenewTimeLimit())
             if periods is None or not (yield from bound.tables.existing()):
-                yield from delete_record(bound.declared_table)
+                if not bound.schema.is_foreign:
+                    yield from delete_record(bound.declared_table)
                 self._runtime.catalog.forget(bound.declared_table)
         return dropped
 

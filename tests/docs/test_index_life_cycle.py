@@ -25,7 +25,7 @@ def test_the_programs_of_the_page_run(capsys: pytest.CaptureFixture[str]) -> Non
             exec(compile(program, "<docs>", "exec"), {"engine": engine, "Order": Order})
 
     shown = capsys.readouterr().out.splitlines()
-    assert len(programs) == 3
+    assert len(programs) == 4
     assert shown[-2:] == ["IndexState.READABLE", "0 0 0"]
 
 

@@ -11,9 +11,11 @@ from hbase_orm.index.catalog.entry import (
     CatalogEntry,
     CatalogIndex,
     IndexState,
+    TableHold,
     TableState,
 )
 from hbase_orm.index.catalog.registration import newest_epoch, register
+from hbase_orm.index.catalog.table_hold import release_hold, take_hold
 from hbase_orm.index.entries.targets import GuardContext
 from hbase_orm.index.upkeep.repair import repair_pass
 from hbase_orm.index_admin.catch_up import CatchUp
@@ -21,7 +23,7 @@ from hbase_orm.index_admin.lease import TableLease
 from hbase_orm.index_admin.reindex import RowReindexer
 from hbase_orm.index_admin.verify import IndexVerify, repair_entries
 from hbase_orm.ops import MutateRows, Protocol, RowMutation, ask
-from tests.model.explorer import in_turn
+from tests.model.explorer import LeasesEnd, in_turn
 from tests.support.replays import Bench, base_key_of
 
 PAGE_ROWS = 9
@@ -34,17 +36,19 @@ def catalog_entry(bench: Bench, epoch: int, state: IndexState) -> CatalogEntry:
     return CatalogEntry(epoch, TableState.READABLE, None, indexes, bench.is_lww)
 
 
-def lease(bench: Bench, own: GuardContext, needs: str | None = None) -> TableLease:
+def lease(
+    bench: Bench, own: GuardContext, needs: str | None = None, own_hold: str = ""
+) -> TableLease:
     """Return a process's lease, which does not end while time stands still."""
-    view = CatalogView(lambda: 0.0)
+    view = CatalogView(lambda: 0.0, own_holds=(own_hold,))
     return TableLease(bench.target.table, lambda _: bench.target, view, own, needs)
 
 
-def catch_up(bench: Bench, own: GuardContext) -> Protocol[None]:
+def catch_up(bench: Bench, own: GuardContext, own_hold: str = "") -> Protocol[None]:
     """Do what a build does when nobody is left who does not know the index."""
     epoch = own.permit(bench.target.table)
     index = CatalogIndex("", epoch=epoch, build=(BuildRange(b"", b"", None),))
-    reindexer = RowReindexer(lease(bench, own, needs=bench.index.name))
+    reindexer = RowReindexer(lease(bench, own, bench.index.name, own_hold))
     last_part = CatchUp(
         bench.target,
         bench.index,
@@ -57,6 +61,20 @@ def catch_up(bench: Bench, own: GuardContext) -> Protocol[None]:
         after_round=after_round,
     )
     return in_turn(last_part.run())
+
+
+def build_exclusively(
+    bench: Bench, own: GuardContext, hold_id: str, wait: LeasesEnd
+) -> Protocol[None]:
+    """Do what an exclusive build does of a table with one row; nobody's hold is renewed."""
+    table = bench.target.table
+    yield from take_hold(table, TableHold(hold_id, "a builder", 0), 0.0)
+    yield from ask(wait)
+    reindexer = RowReindexer(lease(bench, own, bench.index.name, hold_id))
+    yield from in_turn(reindexer.reindex([bench.row]))
+    yield from catch_up(bench, own, hold_id)
+    if not (yield from release_hold(table, hold_id)):
+        raise HBaseORMError("somebody has taken the table over")
 
 
 def after_round(_reindexed: int, _compared: int) -> Protocol[None]:

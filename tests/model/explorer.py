@@ -53,6 +53,21 @@ Order = tuple[tuple[str, int], ...]
 """Which process started and which was acknowledged, one after the other."""
 
 
+@dataclass(frozen=True, slots=True)
+class LeasesEnd(Operation[None]):
+    """Waits until nobody acts any more on what he read in the catalog earlier.
+
+    A process whose lease ends in the middle of its work stops there, as one that crashes.
+
+    Attributes:
+        writers: Which processes may act on it.
+        is_quiet: Whether none of their requests is under way either.
+    """
+
+    writers: tuple[int, ...]
+    is_quiet: bool = True
+
+
 class State(NamedTuple):
     """What a check is shown.
 
@@ -200,8 +215,17 @@ class Explorer:
             yield _Step("late", -1, request), key._replace(store=store, net=net)
         for number, (history, done) in enumerate(key.processes):
             parts = self._next(history)
-            if not isinstance(parts, str):
+            if not isinstance(parts, str) and not self._waits(key, parts[0]):
                 yield from self._steps(key, number, parts, history, done)
+
+    def _waits(self, key: _Key, request: int) -> bool:
+        """Return whether a request is one to wait, and what it waits for has not come."""
+        wait = self._requests.values[request]
+        if not isinstance(wait, LeasesEnd):
+            return False
+        histories = [key.processes[writer][0] for writer in wait.writers]
+        is_anybody = any(not isinstance(self._next(history), str) for history in histories)
+        return is_anybody or (wait.is_quiet and bool(key.net))
 
     def _steps(  # one branch point, spelled out
         self, key: _Key, number: int, parts: tuple[int, ...], history: int, done: int
@@ -281,6 +305,8 @@ class Explorer:
     def _effect(self, store: int, request: int) -> tuple[int, int]:
         """Return the store after a request, and the answer."""
         at = (store, request)
+        if isinstance(self._requests.values[request], LeasesEnd):
+            return store, self._answer_number(None)
         if at not in self._effects:
             after, answer = execute(self._stores.values[store], self._requests.values[request])
             self._effects[at] = self._stores.number(after), self._answer_number(answer)

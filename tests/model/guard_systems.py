@@ -297,6 +297,40 @@ CATCH_UP_PLAIN_DELETE = System(
     is_covering=True,
     losses=0,
 )
+EXCLUSIVE = Worker(kind="exclusive build", clock_ms=REPAIR_CLOCK_MS)
+EXCLUSIVE_BESIDE_PLAIN_PUT = System(
+    "an exclusive build of a plain table, and a put under an older lease",
+    AX,
+    (PLAIN_PUT, EXCLUSIVE),
+    has_guard=False,
+    is_built=True,
+    is_covering=True,
+    at_least=1_700,
+)
+EXCLUSIVE_BESIDE_PLAIN_DELETE = System(
+    "an exclusive build of a plain table, and a delete under an older lease",
+    AX,
+    (PLAIN_DELETE, EXCLUSIVE),
+    has_guard=False,
+    is_built=True,
+    is_covering=True,
+    at_least=900,
+)
+EXCLUSIVE_BESIDE_INSERT = System(
+    "an exclusive build, and an insert under an older lease",
+    {},
+    (Worker(B, "insert", is_unaware=True), EXCLUSIVE),
+    is_built=True,
+    at_least=1_200,
+)
+EXCLUSIVE_TWICE = System(
+    "two exclusive builds, one of which was killed or suspended, and a put under an older lease",
+    A,
+    (EXCLUSIVE, EXCLUSIVE, Worker(B, is_unaware=True)),
+    is_built=True,
+    losses=0,
+    at_least=29_000,
+)
 LOST_CATALOG = System(
     "a table that the catalog has lost is entered twice, beside a write",
     A,
@@ -487,6 +521,10 @@ SYSTEMS: Final = (
     CATCH_UP_PLAIN_PUT,
     CATCH_UP_BESIDE_OTHER_COLUMN,
     CATCH_UP_PLAIN_DELETE,
+    EXCLUSIVE_BESIDE_PLAIN_PUT,
+    EXCLUSIVE_BESIDE_PLAIN_DELETE,
+    EXCLUSIVE_BESIDE_INSERT,
+    EXCLUSIVE_TWICE,
     LOST_CATALOG,
     COVERING,
     COVERING_BOTH,

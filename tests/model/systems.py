@@ -56,6 +56,7 @@ from hbase_orm.ops import (
     ask_with_retry,
 )
 from tests.model.builds import (
+    build_exclusively,
     catalog_entry,
     catch_up,
     change_plainly,
@@ -64,7 +65,16 @@ from tests.model.builds import (
     verify,
 )
 from tests.model.cells import EMPTY, Compact, ExpireDeadGuards, Place, Store, Stored
-from tests.model.explorer import ACKNOWLEDGED, CRASHED, REFUSED, UNKNOWN, Explorer, State, run_alone
+from tests.model.explorer import (
+    ACKNOWLEDGED,
+    CRASHED,
+    REFUSED,
+    UNKNOWN,
+    Explorer,
+    LeasesEnd,
+    State,
+    run_alone,
+)
 from tests.support.replays import V1, V2, Bench, Kind
 
 ROW, SECOND = b"r", b"s"
@@ -87,8 +97,8 @@ class Worker:
     Attributes:
         puts: What a write puts; an "extend" puts it behind what the row has.
         kind: A change, a repair pass, a verification that repairs or not, the load of a new table, the backfill of a row,
-            one that only puts entries, what a build does once no unaware writer is left, a put or
-            a delete by a program that knows no guards, the entry of a table that the catalog has
+            one that only puts entries, what a build does once no unaware writer is left, a build
+            by a program that uses the table exclusively, a put or a delete by a program that knows no guards, the entry of a table that the catalog has
             lost, a major compaction, one that keeps no tombstones though the index needs them, or
             the expiry of dead guards.
         clock_ms: Its clock, which stands still.
@@ -107,6 +117,7 @@ class Worker:
             "reindex",
             "plain backfill",
             "catch up",
+            "exclusive build",
             "plain put",
             "plain delete",
             "register",
@@ -141,6 +152,7 @@ class System:
         is_built: Whether the index is new: the rows before have no entries, and must have them
             once they were reindexed.
         settled: What ended before the others began, one after the other.
+        keeps_promise: Whether an exclusive build begins when no request is under way.
         is_lost: Whether the catalog has lost the table, whose row has a guard of its third epoch.
         stale_claim: A value that the second row has claimed, crashed, and never shown.
         tries: How often a write, and a claim of a value, begins again: where two rows fence each
@@ -163,6 +175,7 @@ class System:
     is_built: bool = False
     settled: Sequence[Worker] = ()
     is_lost: bool = False
+    keeps_promise: bool = True
     stale_claim: bytes = b""
     tries: int = 3
 
@@ -197,7 +210,7 @@ def context(number: int, clock_ms: int, epoch: int = 1) -> GuardContext:
 # --- the processes --------------------------------------------------------------------------------
 
 
-def protocol(  # noqa: C901, PLR0911  # one return a kind of worker
+def protocol(  # noqa: C901, PLR0911, PLR0912  # one return a kind of worker
     system: System, number: int, worker: Worker
 ) -> Protocol[Any]:
     bench = system.bench
@@ -222,6 +235,8 @@ def protocol(  # noqa: C901, PLR0911  # one return a kind of worker
             return step(ExpireDeadGuards())
         case "catch up":
             return catch_up(bench, own)
+        case "exclusive build":
+            return build_exclusively(bench, own, f"{number}", leases_of_writers(system))
         case "plain put" | "plain delete":
             return change_plainly(bench.target.table, plain_mutation(worker))
         case "register":
@@ -230,6 +245,12 @@ def protocol(  # noqa: C901, PLR0911  # one return a kind of worker
     if system.is_new or system.is_lost:
         return write_as_the_catalog_permits(bench, change_of(worker), own)
     return write_row(target, change_of(worker), own)
+
+
+def leases_of_writers(system: System) -> LeasesEnd:
+    """Return what an exclusive build waits for; another one that was suspended may go on."""
+    writers = (n for n, worker in enumerate(system.workers) if worker.kind != "exclusive build")
+    return LeasesEnd(tuple(writers), is_quiet=system.keeps_promise)
 
 
 def plain_mutation(worker: Worker) -> RowMutation:
@@ -381,6 +402,9 @@ class Soundness:
     def fault_of(self, state: State) -> str:
         if self.system.is_lost:
             return self._fault_of_lost(state) if state.is_quiet else ""
+        if any(worker.kind == "exclusive build" for worker in self.system.workers):
+            is_done = self._is_backfilled(state)
+            return self.fault_of_entries(self.due(state.store), state.store) if is_done else ""
         if any(worker.is_plain for worker in self.system.workers):
             # Of what plain programs have changed no entry is right, and none read, until the end.
             return self._fault_after_catch_up(state.store) if state.is_quiet else ""
@@ -463,7 +487,8 @@ class Soundness:
 
     def _is_backfilled(self, state: State) -> bool:
         return state.is_quiet and any(
-            worker.kind in {"reindex", "plain backfill", "catch up"} and end == ACKNOWLEDGED
+            worker.kind in {"reindex", "plain backfill", "catch up", "exclusive build"}
+            and end == ACKNOWLEDGED
             for worker, end in zip(self.system.workers, state.processes, strict=True)
         )
 

@@ -30,6 +30,7 @@ from hbase_orm.ops import (
 )
 from tests.model import guard_systems as systems
 from tests.model.cells import EMPTY, Store, execute
+from tests.model.explorer import Explorer
 from tests.model.guard_systems import SYSTEMS
 from tests.model.systems import System, Worker, explore
 from tests.support import broken_rules as broken
@@ -109,6 +110,30 @@ def test_a_backfill_that_fences_nobody_misses_what_an_unaware_writer_does_in_fou
     )
 
     assert steps_to_harm(unfenced, "a row has no entry") == 4
+
+
+@pytest.mark.parametrize(
+    "system", [systems.EXCLUSIVE_BESIDE_PLAIN_PUT, systems.EXCLUSIVE_BESIDE_INSERT], ids=str
+)
+def test_an_exclusive_build_misses_what_a_gateway_holds_back_against_the_promise(
+    system: System,
+) -> None:
+    broken_promise = replace(system, keeps_promise=False)
+
+    with pytest.raises(pytest.fail.Exception, match=r"no entry|contradicts its row"):
+        explore(broken_promise)
+
+
+@pytest.mark.parametrize(
+    "system", [systems.EXCLUSIVE_BESIDE_PLAIN_PUT, systems.EXCLUSIVE_BESIDE_INSERT], ids=str
+)
+def test_an_exclusive_build_that_waits_for_no_lease_misses_rows(
+    system: System, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Explorer, "_waits", lambda *_: False)
+
+    with pytest.raises(pytest.fail.Exception, match=r"no entry|contradicts its row"):
+        explore(replace(system, crashes=0, losses=0))
 
 
 def test_without_the_owner_s_fence_a_value_has_two_rows_in_the_published_steps(

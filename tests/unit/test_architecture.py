@@ -39,6 +39,7 @@ RUNS_PROTOCOLS = {
     "execute.steps": "drives a read: answers its requests, hands out its pages, closes its scanners",
     "execute.meter": "a gateway around another one, which counts",
     "binding.clean_up": "deletes what was put off, on a thread of its own",
+    "binding.exclusive_tables": "takes and releases tables, and renews on a thread of its own",
     "session.engine": "verbs of the engine",
     "index_admin.admin": "verbs of the engine",
     "table_admin.table_verbs": "verbs of the engine",

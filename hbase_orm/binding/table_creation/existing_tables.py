@@ -44,12 +44,12 @@ def has_cells(table: str) -> Protocol[bool]:
 
 def is_unknown(entry: CatalogEntry | None) -> bool:
     """Return whether the catalog has no entry for a table, or marks it as dropped."""
-    return entry is None or entry.state is TableState.DROPPED
+    return entry is None or entry.is_unregistered
 
 
 def is_unwritten(entry: CatalogEntry | None) -> bool:
     """Return whether the catalog has no entry for a table, or marks it as new or as dropped."""
-    return entry is None or entry.state in {TableState.NEW, TableState.DROPPED}
+    return entry is None or entry.is_unregistered or entry.state is TableState.NEW
 
 
 def refuse_numbers(schema: TableSchema, existing: TableDescriptor) -> None:

@@ -9,6 +9,7 @@ A table has one of these states:
 - `READABLE`: all programs may write it. The first writer changes a new table to this state, so a
   load and a writer never use it at the same time.
 - `TRUNCATING`: the table is being emptied. Writers are refused, and queries use no index.
+- `EXCLUSIVE`: one program uses it, all others may read it (`index.catalog.table_hold`).
 - `DROPPED`: the table was dropped. Its entry only keeps the epoch.
 
 An index has one of these states:
@@ -28,9 +29,9 @@ seconds, its lease. After that, writes are refused until the entry is read again
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
-from typing import Final
+from typing import Final, TypeVar
 
 from hbase_orm.errors import (
     CatalogLeaseError,
@@ -42,7 +43,8 @@ from hbase_orm.errors import (
     TableNotFoundError,
 )
 from hbase_orm.index.catalog.differences import refuse_other_row_key
-from hbase_orm.index.catalog.entry import HOW_TO_FINISH, CatalogEntry, TableState
+from hbase_orm.index.catalog.entry import CatalogEntry, TableState
+from hbase_orm.index.catalog.refused_writes import refuse_guarded_writes
 from hbase_orm.index.protocol.load import LoadTicket
 from hbase_orm.ops import (
     CheckAndMutate,
@@ -55,6 +57,8 @@ from hbase_orm.ops import (
     TableDescriptor,
     ask,
 )
+
+E = TypeVar("E", bound=CatalogEntry | None)
 
 CATALOG_TABLE: Final = "hbase_orm_catalog"
 CATALOG_COLUMN: Final = b"d:entry"
@@ -91,7 +95,7 @@ def refuse_other_protocol(
     Raises:
         SchemaError: Only one of the program and the table uses guards.
     """
-    if entry.is_lww == is_lww or entry.state is TableState.DROPPED:
+    if entry.is_lww == is_lww or entry.is_unregistered:
         return
     text, fix = (
         (
@@ -212,10 +216,19 @@ def open_for_writes(table: str) -> Protocol[CatalogEntry]:
 class CatalogView:
     """This process's cache of the catalog. Threads may share it."""
 
-    def __init__(self, monotonic_s: Callable[[], float], lease_s: float = LEASE_S) -> None:
-        """Start with an empty cache; `monotonic_s` is a monotonic clock."""
+    def __init__(
+        self,
+        monotonic_s: Callable[[], float],
+        lease_s: float = LEASE_S,
+        own_holds: Collection[str] = (),
+    ) -> None:
+        """Start with an empty cache.
+
+        `monotonic_s` is a monotonic clock, `own_holds` has the ids of this process's `TableHold`s.
+        """
         self._monotonic_s = monotonic_s
         self._lease_s = lease_s
+        self._own_holds = own_holds
         self._read: dict[str, tuple[float, CatalogEntry]] = {}
 
     def __repr__(self) -> str:
@@ -295,6 +308,7 @@ class CatalogView:
 
         Raises:
             CatalogLeaseError: The lease has expired, or the table is being loaded.
+            TableHeldError: Another program uses the table exclusively.
         """
         entry = self.entry(table)
         if entry is None:
@@ -305,12 +319,7 @@ class CatalogView:
                 fix="read the catalog again and repeat the write",
             )
         if entry.state is not TableState.READABLE:
-            raise CatalogLeaseError(
-                "the table is not open for guarded writes",
-                table=table,
-                state=entry.state.value,
-                fix=HOW_TO_FINISH.get(entry.state, "read the catalog again"),
-            )
+            refuse_guarded_writes(table, entry, self._own_holds)
         return entry.epoch
 
 
@@ -320,7 +329,7 @@ def known(table: str, entry: CatalogEntry | None) -> CatalogEntry:
     Raises:
         CatalogLeaseError: The catalog has no entry for the table, or marks it as dropped.
     """
-    if entry is None or entry.state is TableState.DROPPED:
+    if entry is None or entry.is_unregistered:
         raise CatalogLeaseError(
             "the catalog has no entry for the table",
             table=table,
@@ -353,13 +362,12 @@ def read_cells(table: str) -> Protocol[tuple[bytes, bytes]]:
     return entry, record
 
 
-def change_entry(
-    table: str, edit: Callable[[CatalogEntry | None], CatalogEntry]
-) -> Protocol[CatalogEntry]:
+def change_entry(table: str, edit: Callable[[CatalogEntry | None], E]) -> Protocol[E]:
     """Replace the catalog's entry of `table` by the result of `edit`; return the new entry.
 
-    `edit` gets the stored entry, or None if there is none. It must be idempotent: after a conflict
-    or a broken connection, the entry is read again and `edit` is called again.
+    `edit` gets the stored entry, or None if there is none; if it returns None, the cell becomes
+    empty. It must be idempotent: after a conflict or a broken connection, the entry is read again
+    and `edit` is called again.
 
     Raises:
         ConflictError: Other programs changed the entry at every attempt.
@@ -367,9 +375,9 @@ def change_entry(
     for tries in range(1, CHANGES.attempts + 1):
         stored = yield from _read(table)
         wanted = edit(CatalogEntry.decode(stored) if stored else None)
-        if wanted.encode() == stored:
-            return wanted
-        if (yield from _swap(table, stored, wanted.encode())):
+        # Not a delete: its tombstone could hide an entry that is put in the same millisecond.
+        encoded = b"" if wanted is None else wanted.encode()
+        if encoded == stored or (yield from _swap(table, stored, encoded)):
             return wanted
         yield from CHANGES.pause(tries)
     raise ConflictError(

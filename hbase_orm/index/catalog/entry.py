@@ -39,6 +39,7 @@ class TableState(Enum):
     LOADING = "LOADING"
     READABLE = "READABLE"
     TRUNCATING = "TRUNCATING"
+    EXCLUSIVE = "EXCLUSIVE"
     DROPPED = "DROPPED"
 
 
@@ -114,6 +115,25 @@ class CatalogIndex:
 
 
 @dataclass(frozen=True, slots=True)
+class TableHold:
+    """The exclusive use of a table by one program, as the catalog stores it.
+
+    Attributes:
+        id: A random text; no other hold has it.
+        holder: The program and its purpose, for people.
+        since_ms: When the use began, by the program's clock, in milliseconds since 1970.
+        renewals: A number that the program increases as long as it runs.
+        before: The table's state before, for the end of the use. None if there was no entry.
+    """
+
+    id: str
+    holder: str
+    since_ms: int
+    renewals: int = 0
+    before: TableState | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class CatalogEntry:
     """The catalog's entry of one table.
 
@@ -125,6 +145,7 @@ class CatalogEntry:
         indexes: The indexes, by name.
         is_lww: Whether the table's rows are written without guards (last writer wins).
         is_recorded: Whether the table has a record, which all programs must be able to read.
+        hold: The exclusive use of the table in the state EXCLUSIVE; None in every other state.
     """
 
     epoch: int
@@ -133,6 +154,7 @@ class CatalogEntry:
     indexes: Mapping[str, CatalogIndex] = field(default_factory=dict[str, CatalogIndex])
     is_lww: bool = False
     is_recorded: bool = False
+    hold: TableHold | None = None
 
     def differing(self, declared: Mapping[str, str]) -> list[str]:
         """Return the names of the indexes that a program declares differently from the catalog.
@@ -151,6 +173,12 @@ class CatalogEntry:
         return [name for name in names if kept.get(name) != declared.get(name)]
 
     @property
+    def is_unregistered(self) -> bool:
+        """Whether the table was dropped, or never had an entry before its exclusive use."""
+        before = self.state if self.hold is None else self.hold.before
+        return before in {None, TableState.DROPPED}
+
+    @property
     def declarations(self) -> dict[str, str]:
         """The declaration text of each index, by the index's name."""
         return {name: index.entries for name, index in self.indexes.items()}
@@ -167,6 +195,8 @@ class CatalogEntry:
         }
         if self.is_recorded:
             content |= {"version": RECORDED_FORMAT_VERSION, "lww": self.is_lww}
+        if self.hold is not None:
+            content["hold"] = _stored_hold(self.hold)
         return json.dumps(content, separators=(",", ":")).encode()
 
     @classmethod
@@ -203,6 +233,22 @@ def _stored(index: CatalogIndex) -> dict[str, Any]:
     }
 
 
+def _stored_hold(hold: TableHold) -> dict[str, Any]:
+    before = None if hold.before is None else hold.before.value
+    return {
+        "id": hold.id,
+        "holder": hold.holder,
+        "since": hold.since_ms,
+        "renewals": hold.renewals,
+        "before": before,
+    }
+
+
+def _hold_of(stored: dict[str, Any]) -> TableHold:
+    before = None if stored["before"] is None else TableState(stored["before"])
+    return TableHold(stored["id"], stored["holder"], stored["since"], stored["renewals"], before)
+
+
 def _entry_of(content: dict[str, Any]) -> CatalogEntry:
     make = _READERS.get(content["version"])
     if make is None:
@@ -213,7 +259,9 @@ def _entry_of(content: dict[str, Any]) -> CatalogEntry:
     indexes = {name: make(index) for name, index in content["indexes"].items()}
     is_recorded = content["version"] == RECORDED_FORMAT_VERSION
     is_lww = content["lww"] if is_recorded else content["version"] == LWW_FORMAT_VERSION
-    return CatalogEntry(epoch, TableState(content["state"]), ticket, indexes, is_lww, is_recorded)
+    state = TableState(content["state"])
+    hold = _hold_of(content["hold"]) if state is TableState.EXCLUSIVE else None
+    return CatalogEntry(epoch, state, ticket, indexes, is_lww, is_recorded, hold)
 
 
 def _index_of(stored: dict[str, Any]) -> CatalogIndex:

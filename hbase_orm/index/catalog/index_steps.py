@@ -355,7 +355,8 @@ def _change_index(
         index = there.indexes.get(name, absent)
         if index is None:
             raise ConflictError("the catalog has no entry for the index", table=table, index=name)
-        return change(replace(there, state=TableState.READABLE), index)
+        is_new = there.state is TableState.NEW
+        return change(replace(there, state=TableState.READABLE) if is_new else there, index)
 
     return (yield from change_entry(table, edit))
 

@@ -49,9 +49,7 @@ def require_record(table: str) -> Protocol[None]:
     the same name.
     """
     entry = yield from read_entry(table)
-    if entry is None or entry.state is TableState.DROPPED:
-        return
-    if not entry.is_recorded:
+    if entry is not None and not entry.is_unregistered and not entry.is_recorded:
         yield from change_entry(table, lambda now: replace(known(table, now), is_recorded=True))
 
 
@@ -103,11 +101,13 @@ def register(
     # Never from READABLE back to NEW: another process may have written the table since.
     def edit(entry: CatalogEntry | None) -> CatalogEntry:
         is_unwritten = is_new and entry is not None and entry.state is TableState.NEW
-        if entry is None or entry.state is TableState.DROPPED or is_unwritten:
+        if entry is None or entry.is_unregistered or is_unwritten:
             state = TableState.NEW if is_new else TableState.READABLE
-            return _first_entry(
-                entry, CatalogEntry(1, state, None, first, is_lww), newest_epoch=newest_epoch
-            )
+            new = CatalogEntry(1, state, None, first, is_lww)
+            if entry is not None and entry.hold is not None:
+                hold = replace(entry.hold, before=TableState.READABLE)
+                new = replace(new, state=TableState.EXCLUSIVE, hold=hold)
+            return _first_entry(entry, new, newest_epoch=newest_epoch)
         refuse_other_protocol(table, entry, is_lww=is_lww)
         refuse_differences(table, entry, indexes)
         if entry.state is TableState.NEW and not has_rows:
@@ -194,7 +194,9 @@ def overtake(table: str, newest_epoch: int) -> Protocol[CatalogEntry]:
             for name, index in there.indexes.items()
         }
         epoch = next_epoch(newest_epoch)
-        return replace(there, epoch=epoch, state=TableState.READABLE, indexes=indexes)
+        is_held = there.hold is not None
+        state = TableState.EXCLUSIVE if is_held else TableState.READABLE
+        return replace(there, epoch=epoch, state=state, indexes=indexes)
 
     return (yield from change_entry(table, edit))
 

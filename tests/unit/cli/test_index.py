@@ -14,9 +14,11 @@ from hbase_orm.binding.write_clock import wall_clock_ms
 from hbase_orm.cli import main as cli_main
 from hbase_orm.gateway.memory.gateway import MemoryGateway
 from hbase_orm.index.catalog.catalog import CATALOG_TABLE
+from hbase_orm.index.catalog.entry import TableHold
+from hbase_orm.index.catalog.table_hold import take_hold
 from hbase_orm.ops import FamilyDescriptor, MutateRows, Put, RowMutation, TableDescriptor
 from tests.support.operator_actions import copy, restore, snapshot
-from tests.support.shop_processes import Clock, Process, engine_on, orders
+from tests.support.shop_processes import Clock, OldOrder, Process, engine_on, orders
 
 MODEL = "tests.support.shop_processes:Order"
 OLD = "tests.support.shop_processes:OldOrder"
@@ -29,6 +31,9 @@ def gateway(monkeypatch: pytest.MonkeyPatch) -> MemoryGateway:
     gateway = orders()
     monkeypatch.setattr(
         "hbase_orm.cli.index.connect", lambda _: engine_on(Process(gateway), Clock())
+    )
+    monkeypatch.setattr(
+        "hbase_orm.cli.tables.connect", lambda _: engine_on(Process(gateway), Clock())
     )
     monkeypatch.setenv("HBASE_ORM_URL", "memory://")
     return gateway
@@ -335,3 +340,32 @@ def test_verifying_says_that_the_catalog_is_older_than_the_rows(
     assert code == 1
     assert "older than rows of epoch 2" in out
     assert found["newer_epoch"] == 2
+
+
+def test_a_killed_exclusive_build_is_finished_by_the_next_one(
+    gateway: MemoryGateway, capsys: Capture
+) -> None:
+    hold_of_a_killed_program(gateway)
+
+    refused, _, error = run(capsys, "build", MODEL, "by_customer")
+    code, shown = run_json(capsys, "build", MODEL, "by_customer", "--exclusive")
+
+    assert refused == 1
+    assert "another program uses the table exclusively" in error
+    assert "holder='a killed program' since='1970-01-01T00:00:01+00:00'" in error
+    assert (code, shown["state"]) == (0, "READABLE")
+
+
+def test_a_table_of_a_killed_program_is_released(gateway: MemoryGateway, capsys: Capture) -> None:
+    hold_of_a_killed_program(gateway)
+
+    code = cli_main.run(["tables", "release", MODEL])
+
+    assert (code, capsys.readouterr().out) == (0, "other programs may write orders\n")
+    with engine_on(gateway, Clock()).session() as session:
+        session.add(OldOrder(number=1, customer="c1", state="written"))
+
+
+def hold_of_a_killed_program(gateway: MemoryGateway) -> None:
+    hold = TableHold("killed", "a killed program", 1000)
+    engine_on(gateway, Clock())._runtime.run(take_hold("orders", hold, 0))

@@ -1,0 +1,95 @@
+"""The exclusive use of a table: one program writes it, and all others are refused.
+
+1. `take_hold` changes the table's state to EXCLUSIVE.
+2. The program waits for one lease. Then no other program has an older entry in its cache.
+3. It works, and calls `renew_hold` several times in each lease.
+4. `release_hold` restores the table's state.
+
+A program that was killed leaves its hold. The next program that wants to use the table exclusively
+watches the hold for one lease. If it is not renewed, the program replaces it, with a greater epoch:
+if the first program was only suspended, its permission to write has then expired, and it is refused
+when it reads the catalog again.
+
+Versions of this library that do not know the state EXCLUSIVE cannot decode the entry. So they do
+not write the table either.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hbase_orm.errors import ConflictError
+from hbase_orm.index.catalog.catalog import change_entry, read_entry
+from hbase_orm.index.catalog.entry import CatalogEntry, TableHold, TableState, next_epoch
+from hbase_orm.index.catalog.refused_writes import held_error
+from hbase_orm.ops import Protocol, Sleep, ask
+
+
+def take_hold(table: str, hold: TableHold, lease_s: float) -> Protocol[CatalogEntry]:
+    """Take a table for exclusive use; return its new entry.
+
+    If another program has it, wait for a lease. Then take it over, unless the program renewed its
+    hold meanwhile. The caller then waits for a lease before it relies on the exclusive use.
+
+    Raises:
+        TableHeldError: Another running program uses the table exclusively.
+        ConflictError: The table is being loaded.
+    """
+    entry = yield from read_entry(table)
+    abandoned = None if entry is None else entry.hold
+    if abandoned is not None:
+        yield from ask(Sleep(lease_s))
+
+    def edit(entry: CatalogEntry | None) -> CatalogEntry:
+        if entry is None:
+            return CatalogEntry(1, TableState.EXCLUSIVE, hold=replace(hold, before=None))
+        if entry.state is TableState.LOADING:
+            raise ConflictError(
+                "the table is being loaded",
+                table=table,
+                fix="wait for the load to finish; run an interrupted load again to finish it",
+            )
+        if entry.hold is None:
+            # This program may write a new table, so it is not new afterwards.
+            before = TableState.READABLE if entry.state is TableState.NEW else entry.state
+            return replace(entry, state=TableState.EXCLUSIVE, hold=replace(hold, before=before))
+        if entry.hold.id == hold.id:
+            return entry
+        if entry.hold != abandoned:
+            raise held_error(table, entry.hold)
+        taken = replace(hold, before=entry.hold.before)
+        return replace(entry, epoch=next_epoch(entry.epoch), hold=taken)
+
+    return (yield from change_entry(table, edit))
+
+
+def renew_hold(table: str, hold_id: str) -> Protocol[bool]:
+    """Show other programs that the holder runs; return whether it still has the table."""
+
+    def edit(entry: CatalogEntry | None) -> CatalogEntry | None:
+        if entry is None or entry.hold is None or entry.hold.id != hold_id:
+            return entry
+        return replace(entry, hold=replace(entry.hold, renewals=entry.hold.renewals + 1))
+
+    entry = yield from change_entry(table, edit)
+    return entry is not None and entry.hold is not None and entry.hold.id == hold_id
+
+
+def release_hold(table: str, hold_id: str) -> Protocol[bool]:
+    """End the exclusive use of a table; return whether the program had the table until now.
+
+    If another program has taken it over, nothing is changed.
+    """
+    was_held = False
+
+    def edit(entry: CatalogEntry | None) -> CatalogEntry | None:
+        nonlocal was_held
+        if entry is None or entry.hold is None or entry.hold.id != hold_id:
+            return entry
+        was_held = True
+        if entry.hold.before is None:
+            return None
+        return replace(entry, state=entry.hold.before, hold=None)
+
+    yield from change_entry(table, edit)
+    return was_held

@@ -1,0 +1,102 @@
+"""Checks the arguments of an engine's methods for indexes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from hbase_orm.binding.bound_model import BoundModel
+from hbase_orm.errors import ConfigurationError, SchemaDriftError
+from hbase_orm.index.entries.targets import GuardedTable, IndexTarget
+from hbase_orm.index_admin.verify import BOTH, Source
+from hbase_orm.schema import Index
+
+
+def declared_name(bound: BoundModel, index: Index | str) -> str:
+    """Return the name of an index that the model declares.
+
+    Raises:
+        ConfigurationError: The model does not declare the index.
+    """
+    declared = [each.name for each in bound.schema.indexes]
+    name = index_name(bound, index)
+    own = getattr(bound.model, name, None)
+    if name not in declared or (isinstance(index, Index) and own is not index):
+        raise ConfigurationError(
+            "the model does not declare an index of this name",
+            model=bound.schema.model_name,
+            index=name,
+            fix=f"there are: {', '.join(declared) or 'none'}",
+        )
+    return name
+
+
+def index_name(bound: BoundModel, index: object) -> str:
+    """Return the name of an index that is given as itself or by its name.
+
+    Raises:
+        ConfigurationError: The argument is neither.
+    """
+    if isinstance(index, (Index, str)):
+        return index if isinstance(index, str) else index.name
+    declared = ", ".join(each.name for each in bound.schema.indexes) or "none"
+    raise ConfigurationError(
+        "the argument is not an index",
+        model=bound.schema.model_name,
+        got=index,
+        fix=f"give the index or its name; the model has: {declared}",
+    )
+
+
+def guarded_index(bound: BoundModel, name: str) -> tuple[GuardedTable, IndexTarget]:
+    """Return the descriptions of a model's table and of its index `name` for guarded writes."""
+    if bound.guarded is None:
+        raise AssertionError(bound)
+    return bound.guarded, next(i for i in bound.guarded.indexes if i.name == name)
+
+
+def sources_of(source: str) -> Sequence[Source]:
+    """Return the directions of a comparison: from the rows, from the entries, or both.
+
+    Raises:
+        ConfigurationError: `source` does not have an allowed value.
+    """
+    directions: dict[str, Sequence[Source]] = {"data": ("data",), "index": ("index",), "both": BOTH}
+    if source not in directions:
+        raise ConfigurationError(
+            "source= does not have an allowed value",
+            source=source,
+            fix='source="data", "index" or "both"',
+        )
+    return directions[source]
+
+
+def time_ms(at: datetime | None, otherwise_ms: int) -> int:
+    """Return the time `at` in milliseconds since 1970; `otherwise_ms` if `at` is None.
+
+    Raises:
+        ConfigurationError: The time has no time zone.
+    """
+    if at is None:
+        return otherwise_ms
+    if at.tzinfo is None:
+        raise ConfigurationError(
+            "the time has no time zone", got=at, fix="datetime(..., tzinfo=UTC)"
+        )
+    return int(at.timestamp() * 1000)
+
+
+def refuse_repair(bound: BoundModel) -> None:
+    """Raise an error if a model differs from the record of its table.
+
+    Raises:
+        SchemaDriftError: An entry that the record calls good could be deleted.
+    """
+    if not bound.repairs:
+        raise SchemaDriftError(
+            "the model differs from the record of its table, so it must not repair index entries",
+            model=bound.schema.model_name,
+            table=bound.schema.table,
+            fix="repair with the model that the record describes; or, if the new columns are meant "
+            "to stay, call engine.create_tables with this model first, which records them",
+        )
