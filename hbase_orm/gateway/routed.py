@@ -131,10 +131,9 @@ def needs_atomic(operation: Operation[Any]) -> bool:
         return True
     if isinstance(operation, ListRegions):
         return not operation.needs_times
-    if isinstance(operation, GetRows):
-        return operation.from_ms > 0 or operation.is_timeline
-    if isinstance(operation, OpenScanner):
-        return operation.scan.from_ms > 0 or operation.scan.is_timeline
+    if isinstance(operation, (GetRows, OpenScanner)):
+        read = operation if isinstance(operation, GetRows) else operation.scan
+        return read.from_ms > 0 or read.is_timeline
     if isinstance(operation, MutateRow):
         return _is_mixed(operation.mutation) or len(_stamps(operation.mutation)) > 1
     if isinstance(operation, MutateRows):

@@ -162,9 +162,10 @@ class RegionRange:
         stop: The first possible row key after the region; None means the end of the table.
         server: The address of the region's server as `host:port`; "memory" in the memory gateway.
         created_ms: The time when the region was created, by HBase's clock: the id in its name. 0 if
-            it is unknown, because Thrift2 (HBase 2.6) answers 0 for every region. The regions of a new table have the same time, and so have the two parts of a split region.
-            A merged region has the greatest time of its parts, plus one. The time is not compared
-            for equality.
+            it is unknown, because Thrift2 (HBase 2.6) answers 0 for every region. The regions of a
+            new table have the same time, and so have the two parts of a split region. A merged
+            region has the greatest time of its parts, plus one. The time is not compared for
+            equality.
     """
 
     start: bytes

@@ -106,19 +106,17 @@ class Bulk:
         """Add one object to write: all its fields that are not None are put.
 
         Deferred fields that are not loaded are not written; they must not be required. The hook
-        `before_put` is called, but not `after_put`, because the objects are not kept.
+        `before_put` is called, but not `after_put`: the objects are not kept.
 
         Args:
             obj: The object.
-            ttl: The time to live of the cells, if it is shorter than the ttl of their family. Plain
-                models only.
+            ttl: The time to live of the cells, if shorter than that of their family; plain models.
 
         Raises:
-            ValidationError, RowKeyError: The object cannot be encoded. Or it lacks required
-                deferred fields. All deferred fields are required if `insert_only` is set, the row
-                was deleted, or the past was read. Other objects are not affected.
-            CorruptRowError: In a load, the codec of an indexed field cannot decode what it encoded.
-                Outside of a load, it is reported later in a FlushError. Other objects are kept.
+            ValidationError, RowKeyError: The object cannot be encoded, or lacks required deferred
+                fields: all of them if `insert_only` is set, the row was deleted, or the past was
+                read. Other objects are not affected.
+            CorruptRowError: In a load, an indexed field's codec cannot decode what it encoded.
             DuplicateRowError: The same row was added to the load shortly before.
             FlushError: Some rows added before were not written; the bulk writer has ended.
             QueryError: The with block has not begun, or has ended. Or `add` is called while a row

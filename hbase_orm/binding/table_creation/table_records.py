@@ -16,7 +16,7 @@ from hbase_orm.index.catalog.catalog import catalog_descriptor
 from hbase_orm.index.catalog.declaration_text import key_text
 from hbase_orm.index.catalog.registration import require_record
 from hbase_orm.numbering.create_tables import create_if_missing
-from hbase_orm.ops import CreateTable, Protocol
+from hbase_orm.ops import CreateTable, Protocol, TableDescriptor
 from hbase_orm.record.declaration import Declaration, RecordedRows, TableRecord
 from hbase_orm.record.differences import Weight
 from hbase_orm.record.snapshots import declaration_of

@@ -102,12 +102,12 @@ def _checked_foreign(cls: type, table: Table, guarded: list[str]) -> bool:
     """Return whether a table is foreign; raise an error if the model needs guards for its rows."""
     if table.foreign and guarded:
         raise SchemaError(
-            "a model of a foreign table cannot have indexes or a version column: the programs that "
-            "own the table write its rows without them",
+            "a model of a foreign table cannot have indexes or a version column",
             model=cls.__name__,
             table=table.name,
             fields=guarded,
-            fix="leave them out, or leave foreign=True out if only this library writes the table",
+            fix="leave them out: other programs write its rows without them; or leave foreign=True "
+            "out, if only this library writes the table",
         )
     return table.foreign
 
