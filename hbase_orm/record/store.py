@@ -7,7 +7,7 @@ from typing import Final
 
 from hbase_orm.errors import ConflictError, ConnectionLostError, RetryableError, TableNotFoundError
 from hbase_orm.index.catalog.catalog import CATALOG_TABLE, CHANGES, RECORD_COLUMN, read_cells
-from hbase_orm.ops import CheckAndMutate, Delete, MutateRows, Protocol, Put, RowMutation, ask
+from hbase_orm.ops import CheckAndMutate, MutateRows, Protocol, Put, RowMutation, ask
 from hbase_orm.record.declaration import TableRecord
 
 ID_ATTRIBUTE: Final = "hbase_orm.id"
@@ -87,9 +87,15 @@ def _swap(table: str, stored: bytes, wanted: bytes) -> Protocol[bool]:
 
 
 def delete_record(table: str) -> Protocol[None]:
-    """Delete the record of a table that was dropped; without a catalog there is none."""
-    mutation = RowMutation(table.encode(), deletes=(Delete(RECORD_COLUMN),))
+    """Empty the record of a table that was dropped; without a catalog there is none.
+
+    The cell stays, with an empty value: a tombstone would hide a record that is written in the same
+    millisecond, for a table of this name that is created at once.
+    """
+    mutation = RowMutation(table.encode(), puts=(Put(RECORD_COLUMN, b""),))
     try:
-        yield from ask(MutateRows(CATALOG_TABLE, (mutation,)))
+        _, stored = yield from read_cells(table)
+        if stored:
+            yield from ask(MutateRows(CATALOG_TABLE, (mutation,)))
     except TableNotFoundError:
         return

@@ -16,7 +16,7 @@ from hbase_orm.binding.recorded_models import compared, drift_error
 from hbase_orm.binding.table_creation.existing_tables import described, refuse_numbers
 from hbase_orm.binding.table_creation.table_records import new_table_id
 from hbase_orm.errors import (
-    CorruptRowError,
+    RecordError,
     SchemaDriftError,
     SchemaError,
     TableNotFoundError,
@@ -104,7 +104,7 @@ def plan_adoption(
         SchemaError: A family is missing, or the table belongs to a dictionary or to sequences.
         SchemaDriftError: Rows do not decode as the models declare, or the table has a record that
             contradicts a model.
-        CorruptRowError: A newer version of the library wrote the record.
+        RecordError: A newer version of the library wrote the record.
     """
     live = yield from _live(pattern, bounds)
     for descriptor in live.values():
@@ -218,13 +218,13 @@ def _reason(
 
     Raises:
         SchemaDriftError: The table has a record, which contradicts a model.
-        CorruptRowError: A newer version of the library wrote the record.
+        RecordError: A newer version of the library wrote the record.
     """
     if not stored:
         return "no record"
     try:
         record = TableRecord.decode(stored)
-    except CorruptRowError as error:
+    except RecordError as error:
         if "own_version" in error.details:
             raise
         return "a damaged record"

@@ -29,7 +29,7 @@ from hbase_orm.ops import (
     ask,
 )
 from hbase_orm.table_admin.changes import TableChange
-from hbase_orm.table_admin.compare import Comparison
+from hbase_orm.table_admin.compare import ComparedTable
 from hbase_orm.table_admin.plans import AlterationStep, steps_of
 from hbase_orm.table_admin.record_drift import update_record
 
@@ -58,7 +58,7 @@ OnAlteration = Callable[[AlterationProgress], None]
 
 
 def alter(
-    comparisons: Iterable[Comparison], changes: Sequence[TableChange], on_progress: OnAlteration
+    comparisons: Iterable[ComparedTable], changes: Sequence[TableChange], on_progress: OnAlteration
 ) -> Protocol[None]:
     """Make the changes of a plan, and wait until all regions use them.
 
@@ -84,7 +84,7 @@ def alter(
         made += step.changes
 
 
-def _made(step: AlterationStep, by_table: dict[str, Comparison]) -> Protocol[None]:
+def _made(step: AlterationStep, by_table: dict[str, ComparedTable]) -> Protocol[None]:
     if step.request is not None:
         yield from _sent(step.request)
         yield from _shown(step.table, step.request)

@@ -38,7 +38,7 @@ _THRIFT2: Final = "add thrift2=host:9091 to the URL"
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class ComparedTable:
     """The comparison of one declared table.
 
     Attributes:
@@ -67,7 +67,7 @@ class TableComparison:
 
     def run(
         self, tables: Iterable[DeclaredTable], periods: tuple[datetime, datetime] | None
-    ) -> Protocol[list[Comparison]]:
+    ) -> Protocol[list[ComparedTable]]:
         """Return the comparisons of declared tables."""
         comparisons = []
         for declared in tables:
@@ -77,7 +77,7 @@ class TableComparison:
 
     def _of_declared(
         self, declared: DeclaredTable, periods: tuple[datetime, datetime] | None
-    ) -> Protocol[Comparison]:
+    ) -> Protocol[ComparedTable]:
         known = yield from read(declared.table)
         names = yield from declared.names(periods)
         existing: list[TableDescriptor] = []
@@ -101,7 +101,7 @@ class TableComparison:
             checks = [TableCheck(check.table, check.models, whole)]
         else:
             checks.insert(0, TableCheck(declared.table, declared.models, of_record))
-        return Comparison(declared, tuple(checks), self._record_of(known, example))
+        return ComparedTable(declared, tuple(checks), self._record_of(known, example))
 
     def _record_of(self, known: RecordRead, example: TableDescriptor | None) -> TableRecord | None:
         if known.record is None or example is None:

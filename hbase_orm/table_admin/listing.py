@@ -9,6 +9,7 @@ from typing import Final
 
 from hbase_orm.errors import (
     CorruptRowError,
+    RecordError,
     RegionUnavailableError,
     TableNotFoundError,
 )
@@ -164,9 +165,10 @@ def _read(row: Row) -> Catalogued:
     except CorruptRowError as error:
         damage = error.text
     try:
-        if RECORD_COLUMN in row.cells:
-            record = TableRecord.decode(row.cells[RECORD_COLUMN].value)
-    except CorruptRowError as error:
+        stored = row.cells.get(RECORD_COLUMN)
+        if stored is not None and stored.value:
+            record = TableRecord.decode(stored.value)
+    except RecordError as error:
         damage = error.text
     return Catalogued(entry, record, pattern, damage)
 

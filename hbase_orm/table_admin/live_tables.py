@@ -164,7 +164,7 @@ class LiveTables(ABC):
             SchemaError: Two models of one table contradict each other; or the table lacks a family
                 of a model, or the family of the guards. No record was written.
             TableNotFoundError: A table does not exist; no record was written.
-            CorruptRowError: A newer version of the library wrote the record.
+            RecordError: A newer version of the library wrote the record.
             ConflictError: Another program has written the record meanwhile.
             ConfigurationError: `rows` is not a number of rows.
         """

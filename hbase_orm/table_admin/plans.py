@@ -13,7 +13,7 @@ from typing import Any, Final
 from hbase_orm.errors import DataLossError, SchemaDriftError, TableNotFoundError
 from hbase_orm.ops import AddFamily, ModifyFamily, ModifyTable, Operation
 from hbase_orm.table_admin.changes import TableChange
-from hbase_orm.table_admin.compare import Comparison
+from hbase_orm.table_admin.compare import ComparedTable
 from hbase_orm.table_admin.table_check import Drift
 
 _FOREVER: Final = float("inf")
@@ -49,7 +49,7 @@ class AlterationStep:
     changes: tuple[TableChange, ...]
 
 
-def planned_changes(comparisons: Iterable[Comparison]) -> list[TableChange]:
+def planned_changes(comparisons: Iterable[ComparedTable]) -> list[TableChange]:
     """Return the changes that comparisons show, in the order in which they are made.
 
     Raises:
@@ -65,7 +65,7 @@ def planned_changes(comparisons: Iterable[Comparison]) -> list[TableChange]:
     return sorted(dict.fromkeys(changes), key=_phase)
 
 
-def _changes_of(comparison: Comparison) -> Iterator[TableChange]:
+def _changes_of(comparison: ComparedTable) -> Iterator[TableChange]:
     record, declared = comparison.record, comparison.declared
     changes = [each.change for each in comparison.differences if each.change is not None]
     yield from (change for change in changes if change.kind != "record")
@@ -130,7 +130,7 @@ def _options(changes: Iterable[TableChange]) -> dict[str, Any]:
 # --- refusals -------------------------------------------------------------------------------------
 
 
-def _refuse_contradiction(comparison: Comparison) -> None:
+def _refuse_contradiction(comparison: ComparedTable) -> None:
     lines = [str(each) for each in comparison.differences if each.drift is Drift.CONTRADICTION]
     if lines:
         raise SchemaDriftError(
@@ -142,7 +142,7 @@ def _refuse_contradiction(comparison: Comparison) -> None:
         )
 
 
-def _refuse_missing_table(comparison: Comparison) -> None:
+def _refuse_missing_table(comparison: ComparedTable) -> None:
     for each in comparison.differences:
         if each.subject == "table" and each.drift is Drift.MISSING:
             raise TableNotFoundError(

@@ -9,7 +9,7 @@ from typing import Final
 from hbase_orm.binding.recorded_models import compared
 from hbase_orm.binding.table_creation.existing_tables import KEY_ATTRIBUTE
 from hbase_orm.binding.table_creation.table_records import merged
-from hbase_orm.errors import CorruptRowError, RejectedError
+from hbase_orm.errors import RecordError, RejectedError
 from hbase_orm.index.catalog.registration import require_record
 from hbase_orm.ops import FamilyDescriptor, Protocol, TableDescriptor
 from hbase_orm.record.declaration import Declaration, TableRecord
@@ -48,7 +48,7 @@ def read(table: str) -> Protocol[RecordRead]:
     """Read the record of a table; a record that cannot be read is a difference."""
     try:
         return RecordRead((yield from read_record(table)))
-    except CorruptRowError as error:
+    except RecordError as error:
         text, drift, fix = error.text, Drift.CONTRADICTION, error.fix
     except RejectedError as error:
         text, drift, fix = str(error), Drift.UNDECIDED, "ask for the permission to read the catalog"

@@ -17,7 +17,7 @@ from hbase_orm.model.declare.placement import base_of
 from hbase_orm.ops import Protocol
 from hbase_orm.table_admin.alteration import AlterationProgress, OnAlteration, alter
 from hbase_orm.table_admin.changes import TableChange
-from hbase_orm.table_admin.compare import Comparison, TableComparison
+from hbase_orm.table_admin.compare import ComparedTable, TableComparison
 from hbase_orm.table_admin.declared_tables import declared_tables
 from hbase_orm.table_admin.plans import planned_changes, refuse_losses
 from hbase_orm.table_admin.table_check import TableCheck
@@ -137,7 +137,7 @@ class TableAdmin(ABC):
 
     def _compared(
         self, models: Sequence[type[Model]], periods: Periods | None
-    ) -> Protocol[list[Comparison]]:
+    ) -> Protocol[list[ComparedTable]]:
         bounds = [self._declared_of(base_of(checked_model(model)) or model) for model in models]
         tables = declared_tables(bounds)
         names = [model.__name__ for model in models]

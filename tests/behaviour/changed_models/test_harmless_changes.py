@@ -103,9 +103,9 @@ def test_reading_by_an_index_repairs_no_good_entry(
 @pytest.mark.parametrize(
     ("change", "named"),
     [
-        ("a time to live", "ttl_s of family d: recorded None, declared 86400"),
+        ("a time to live", "ttl of family d: recorded None, declared timedelta(seconds=86400)"),
         ("more versions", "versions of family d: recorded 1, declared 3"),
-        ("compression", "compression of family d: recorded NONE, declared GZ"),
+        ("compression", "compression of family d: recorded 'NONE', declared 'GZ'"),
     ],
 )
 @pytest.mark.parametrize("programs", ["plain", "guarded"], indirect=True, scope="module")
