@@ -118,13 +118,15 @@ def test_others_are_refused_until_the_build_of_a_killed_program_is_finished(
     assert_sound(engine, ROWS + 2)
 
 
-def test_a_table_is_released_by_hand(engine: Engine, url: str) -> None:
+def test_the_table_of_a_killed_program_is_taken_over_and_that_of_another_is_not(
+    engine: Engine, url: str
+) -> None:
+    """What `hbase-orm tables release` does is an exclusive use without work."""
     fill(engine, FEW_ROWS)
-    release = command(url, "tables", "release", MODEL)
     with connect(url) as other, other.exclusive(Parcel):
-        refused = subprocess.run(
-            release, cwd=REPOSITORY, text=True, capture_output=True, check=False
-        )
+        with pytest.raises(TableHeldError), engine.exclusive(Parcel):
+            pytest.fail("two programs use the table")
+        put(other, 1)
     block = f"""
 import os
 from hbase_orm import connect
@@ -135,10 +137,8 @@ with connect({url!r}) as engine, engine.exclusive(Parcel):
     killed = subprocess.run([sys.executable, "-c", block], cwd=REPOSITORY, check=False)
     held_state = engine.table_state(Parcel)
 
-    released = subprocess.run(release, cwd=REPOSITORY, text=True, capture_output=True, check=False)
+    with engine.exclusive(Parcel):
+        put(engine, 1)
 
-    assert refused.returncode == 1
-    assert "another program uses the table exclusively" in refused.stderr
     assert (killed.returncode, held_state) == (9, TableState.EXCLUSIVE)
-    assert released.returncode == 0, released.stderr
-    put(engine, 1)
+    assert engine.table_state(Parcel) is TableState.READABLE
