@@ -12,6 +12,7 @@ from hbase_orm.codecs import Codec, default_codec
 from hbase_orm.codecs.counters import Long
 from hbase_orm.errors import CodecError, SchemaError
 from hbase_orm.model.declare.annotations import check_annotations, field_type
+from hbase_orm.model.declare.foreign import checked_foreign
 from hbase_orm.model.declare.keys import RowPlacement, key_layout
 from hbase_orm.model.declare.names import check_names
 from hbase_orm.model.declare.packing import check_packed, packed_offset
@@ -26,7 +27,6 @@ from hbase_orm.schema import (
     Family,
     Index,
     RecordTypes,
-    Table,
     TableSchema,
     check_family_name,
     resolve_splits,
@@ -89,27 +89,13 @@ def build_schema(cls: type, placement: RowPlacement) -> TableSchema:
         durability=table.durability,
         region_replication=table.region_replication,
         attributes=table.attributes,
-        is_foreign=_checked_foreign(cls, table, [*declared(cls, Index), *declared(cls, Version)]),
+        is_foreign=checked_foreign(cls, table, [*declared(cls, Index), *declared(cls, Version)]),
         packed_bytes=_packed_bytes(cls, layout, columns) if packed is not None else 0,
         record_types=RecordTypes(placement.record)
         if isinstance(placement.record, RecordTypeCodec)
         else None,
         version=_only_version(cls, placement, version),
     )
-
-
-def _checked_foreign(cls: type, table: Table, guarded: list[str]) -> bool:
-    """Return whether a table is foreign; raise an error if the model needs guards for its rows."""
-    if table.foreign and guarded:
-        raise SchemaError(
-            "a model of a foreign table cannot have indexes or a version column",
-            model=cls.__name__,
-            table=table.name,
-            fields=guarded,
-            fix="leave them out: other programs write its rows without them; or leave foreign=True "
-            "out, if only this library writes the table",
-        )
-    return table.foreign
 
 
 def _only_version(
