@@ -115,7 +115,7 @@ class Use:
     def _by_index(self) -> list[int]:
         model, session = self.model, self.engine.session()
         found = list[int]()
-        for n in range(3):
+        for n in range(5):
             stmt = select(model).where(model.city == f"{self.shop}-{n}").using(model.by_city)
             found += [each.number for each in session.all(stmt)]
         return sorted(found)

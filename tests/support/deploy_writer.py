@@ -117,8 +117,9 @@ class Side:
         row.city = city = f"{SHARED}-{self.number}"
         try:
             session.flush()
-        except VersionConflictError:
-            return  # another process was faster
+        except VersionConflictError:  # another process was faster
+            session.expunge(row)
+            return
         self.ledger.cities[k] = city
 
     def _check_reads(self, session: Session, n: int) -> None:
