@@ -16,7 +16,7 @@ from hbase_orm.record.declaration import Declaration, TableRecord
 from hbase_orm.record.differences import Difference, Weight
 from hbase_orm.record.snapshots import declaration_of
 from hbase_orm.record.store import ID_ATTRIBUTE, change_record, read_record
-from hbase_orm.schema import record_types_of
+from hbase_orm.schema import TableSchema, record_types_of
 from hbase_orm.table_admin.changes import TableChange
 from hbase_orm.table_admin.declared_tables import DeclaredTable
 from hbase_orm.table_admin.option_drift import stale_record_families
@@ -94,48 +94,42 @@ def record_differences(
 
 def _of_rows(declared: DeclaredTable, record: TableRecord) -> Iterator[TableDifference]:
     """Yield the differences of row keys, columns and fields."""
-    after = updated(record, declared)
-    remaining = set(_compared(declared, after))
+    # What an update leaves needs nothing: a required column that old rows lack, for example.
+    remaining = set(_compared(declared, updated(record, declared)))
     change = TableChange(declared.table, "record")
-    own = _own_columns(declared, record)
     for each in _compared(declared, record):
-        is_of_views = not each.declared and each.subject not in own
-        if each.weight is Weight.CONTRADICTION:
+        is_contradiction = each.weight is Weight.CONTRADICTION
+        if is_contradiction or each not in remaining:
             yield TableDifference(
                 declared.table,
                 f"record: {each.subject}",
                 each.recorded,
                 each.declared,
-                Drift.CONTRADICTION,
-                _DECLARE,
-            )
-        elif not is_of_views:
-            yield TableDifference(
-                declared.table,
-                f"record: {each.subject}",
-                each.recorded,
-                each.declared,
-                Drift.NOTE,
-                change=None if each in remaining else change,
+                Drift.CONTRADICTION if is_contradiction else Drift.NOTE,
+                _DECLARE if is_contradiction else "",
+                None if is_contradiction else change,
             )
 
 
 def _compared(declared: DeclaredTable, record: TableRecord) -> list[Difference]:
-    """Return the differences of rows; families are left out, because tables decide about them."""
+    """Return the differences of rows; families are left out, because tables decide about them.
+
+    What a view leaves out is no difference; what a model declared when the record was written, and
+    has given up, is one.
+    """
     families = {family.name: family for family in declared.families}
     current = replace(record.current, families={**record.current.families, **families})
     known = replace(record, current=current)
-    each = (difference for s in declared.schemas for difference in compared(s, known))
-    return list(dict.fromkeys(each))
+    differing: list[Difference] = []
+    for schema in declared.schemas:
+        own = _own_columns(schema, record)
+        differing += [d for d in compared(schema, known) if d.declared or d.subject in own]
+    return list(dict.fromkeys(differing))
 
 
-def _own_columns(declared: DeclaredTable, record: TableRecord) -> set[str]:
-    """Return the subjects of the columns that the models declared when the record was written."""
-    names = {
-        each.model_name
-        for schema in declared.schemas
-        for each in (schema, *(record_types_of(schema) or ()))
-    }
+def _own_columns(schema: TableSchema, record: TableRecord) -> set[str]:
+    """Return the subjects of the columns that a model declared when the record was written."""
+    names = {each.model_name for each in (schema, *(record_types_of(schema) or ()))}
     return {
         f"column {column.decode('utf-8', 'backslashreplace')}"
         for rows in record.current.rows

@@ -61,6 +61,8 @@ class TableDifference:
 
     def __str__(self) -> str:
         """Return the difference as one line."""
+        if self.drift is Drift.MISSING and not self.actual:
+            return f"{self.table}: {self.subject} is missing"
         actual, declared = self.actual or "none", self.declared or "none"
         return f"{self.table}: {self.subject}: actual {actual}, declared {declared}"
 

@@ -14,7 +14,7 @@ PAGE = (Path(__file__).parents[2] / "docs" / "models.md").read_text()
 def test_the_programs_run() -> None:
     programs: list[str] = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 
-    assert len(programs) == 3
+    assert len(programs) == 4
     for program in programs:
         exec(compile(program, "models.md", "exec", dont_inherit=True), {"__name__": "models_page"})
 
