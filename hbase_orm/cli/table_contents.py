@@ -13,6 +13,7 @@ from hbase_orm.cli.confirm import confirm_at
 from hbase_orm.cli.frame import Command, answer, note, settings
 from hbase_orm.cli.model_arguments import several_models
 from hbase_orm.cli.parameters import INSTANT
+from hbase_orm.errors import SchemaDriftError
 from hbase_orm.index_admin.admin import GATEWAY_TIMEOUT_S
 from hbase_orm.model import Model
 from hbase_orm.model.declare.placement import base_of
@@ -147,7 +148,10 @@ def adopt(models: _Models, *, rows: int, yes: bool) -> None:
     """
     url = settings().require_url()
     with connect(url) as engine:
-        seen = engine.adopt_tables(*models, rows=rows, dry_run=True)
+        try:
+            seen = engine.adopt_tables(*models, rows=rows, dry_run=True)
+        except SchemaDriftError as error:
+            raise _with_notes(error) from error
         wanted = [each for each in seen if each.record is not None]
         if wanted and not yes:
             for line in _lines(seen):
@@ -158,6 +162,14 @@ def adopt(models: _Models, *, rows: int, yes: bool) -> None:
     answer(
         [_as_json(each) for each in seen], lambda: _outcome(seen, is_shown=bool(wanted and not yes))
     )
+
+
+def _with_notes(error: SchemaDriftError) -> SchemaDriftError:
+    """Show the differences of an error, one a line; return the error without them."""
+    details = dict(error.details)
+    for difference in details.pop("differences", ()):
+        note(difference)
+    return SchemaDriftError(error.text, fix=error.fix, **details)
 
 
 def _outcome(adopted: Sequence[Adoption], *, is_shown: bool) -> Iterator[str]:

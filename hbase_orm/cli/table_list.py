@@ -140,6 +140,8 @@ def _of_table(listed: ListedTable) -> Iterator[str]:
         yield _item("attribute", f"{name}={value}")
     for family in descriptor.families:
         yield _item("family", _family_text(family))
+    if not listed.has_all_options:
+        yield _item("other", "Thrift1 shows no attributes, and only some options of families")
     yield _item("regions", _regions_text(listed))
     yield from _of_record(listed)
     yield from _of_entry(listed.name, listed.catalogued.entry)
@@ -177,7 +179,7 @@ def _regions_text(listed: ListedTable) -> str:
     if not starts:
         return str(len(listed.regions))
     more = f" and {len(starts) - _MOST_SPLITS} more" if len(starts) > _MOST_SPLITS else ""
-    return f"{len(listed.regions)}, split at {' '.join(starts[:_MOST_SPLITS])}{more}"
+    return f"{len(listed.regions)}, split at {', '.join(starts[:_MOST_SPLITS])}{more}"
 
 
 def _of_record(listed: ListedTable) -> Iterator[str]:
@@ -275,6 +277,7 @@ def _everything(listed: ListedTable) -> dict[str, Any]:
     return {
         **_summary(listed),
         "durability": descriptor.durability,
+        "has_all_options": listed.has_all_options,
         "region_replication": descriptor.region_replication,
         "attributes": dict(descriptor.attributes),
         "families": {to_string_binary(f.name): _all_options(f) for f in descriptor.families},

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Final, Literal
 
 from hbase_orm.binding.bound_model import BoundModel
 from hbase_orm.binding.recorded_models import compared, drift_error
@@ -40,6 +40,8 @@ from hbase_orm.record.snapshots import declaration_of, rows_of
 from hbase_orm.record.store import ID_ATTRIBUTE, replace_record
 from hbase_orm.schema import TableSchema, record_types_of
 from hbase_orm.table_admin.sampling import Sample, kind_of, sample_tables
+
+_KEEP: Final = "declare what the record says; or change the rows with a migration"
 
 Reason = Literal["no record", "a record of another table", "a damaged record", "recorded already"]
 
@@ -233,7 +235,8 @@ def _reason(
     for bound in bounds:
         differing = compared(bound.schema, record)
         if any(each.weight is Weight.CONTRADICTION for each in differing):
-            raise drift_error(bound.schema, differing)
+            drift = drift_error(bound.schema, differing)
+            raise SchemaDriftError(drift.text, fix=_KEEP, **drift.details)
     return "recorded already"
 
 

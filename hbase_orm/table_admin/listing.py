@@ -79,6 +79,8 @@ class ListedTable:
         regions: The regions in key order; None if a region is on no server, for example because the
             table is disabled.
         catalogued: What the catalog has of the table.
+        has_all_options: Whether the descriptor is complete: Thrift1 shows no attributes, and only
+            some options of families.
         record_state: "recorded"; "none"; "of another table" (the table was made by other means
             since its record was written); or "damaged".
     """
@@ -88,6 +90,7 @@ class ListedTable:
     descriptor: TableDescriptor
     regions: tuple[RegionRange, ...] | None
     catalogued: Catalogued = field(default_factory=Catalogued)
+    has_all_options: bool = True
     record_state: str = "none"
 
     @property
@@ -191,7 +194,13 @@ def _judged(
     state = _record_state(table, features)
     kind = _kind(table, kinds)
     return ListedTable(
-        table.name, kind, table.descriptor, table.regions, table.catalogued, record_state=state
+        table.name,
+        kind,
+        table.descriptor,
+        table.regions,
+        table.catalogued,
+        has_all_options=Feature.SCHEMA in features,
+        record_state=state,
     )
 
 
@@ -200,8 +209,9 @@ def _record_state(table: ListedTable, features: frozenset[Feature]) -> str:
     if known.record is None:
         return "damaged" if known.damage else "none"
     table_id = table.descriptor.attributes.get(ID_ATTRIBUTE, "")
-    # Thrift1 shows no attributes: nobody can tell the tables apart.
-    is_same = Feature.SCHEMA not in features or table_id == known.record.table_id
+    # Thrift1 neither shows nor sets the id: nobody can tell the tables apart.
+    is_untied = Feature.SCHEMA not in features or not known.record.table_id
+    is_same = is_untied or table_id == known.record.table_id
     return "recorded" if is_same else "of another table"
 
 

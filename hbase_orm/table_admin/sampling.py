@@ -31,6 +31,7 @@ from hbase_orm.schema import NO_FIELDS, TableSchema
 T = TypeVar("T")
 
 _PAGE_ROWS: Final = 100
+_MOST_BYTES: Final = 32
 MOST_REASONS: Final = 5
 """How many rows that do not decode are described."""
 
@@ -118,7 +119,8 @@ def _add(sample: Sample, bounds: Sequence[BoundModel], row: Row) -> None:
     sample.undecodable += 1
     if len(sample.reasons) < MOST_REASONS:
         table = bounds[0].schema.table
-        sample.reasons.append(f"{table} {to_string_binary(row.key)}: {'; '.join(reasons)}")
+        key = to_string_binary(row.key)
+        sample.reasons.append(f"row {key} of {table}: {'; '.join(reasons)}")
 
 
 def _by_row_key(bounds: Sequence[BoundModel]) -> list[list[BoundModel]]:
@@ -170,17 +172,15 @@ def _data_of(row: Row) -> Row:
 
 
 def _text_of(error: CorruptRowError) -> str:
-    details = error.details
-    shown = [error.text]
-    if "column" in details:
-        column = to_string_binary(details["column"])
-        shown.append(f"column {column}, field {details.get('field')}, {details.get('codec')}")
-    if "value" in details:
-        shown.append(f"value {to_string_binary(details['value'][:32])}")
-    cause = error.__cause__
-    if isinstance(cause, CodecError):
-        shown.append(cause.text)
-    return ", ".join(shown)
+    """Return why a row does not decode: the cell and its value, or what is wrong with its key."""
+    details, cause = error.details, error.__cause__
+    why = cause.text if isinstance(cause, CodecError) else ""
+    if "column" not in details:
+        return f"{error.text}, {why}" if why else error.text
+    column, value = to_string_binary(details["column"]), details.get("value", b"")
+    shown = to_string_binary(value[:_MOST_BYTES]) + ("…" if len(value) > _MOST_BYTES else "")
+    where = f"field {details['field']}, {details['codec']}" if "codec" in details else error.text
+    return f"column {column} ({where}) has {shown}" + (f": {why}" if why else "")
 
 
 def _note_lacking(sample: Sample, bound: BoundModel, row: Row) -> None:
