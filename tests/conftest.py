@@ -13,7 +13,11 @@ from hbase_orm.testing.sources import REQUIRE_DOCKER_VARIABLE
 
 pytest.register_assert_rewrite("tests.behaviour", "tests.support")
 
-pytest_plugins = ["pytester", "tests.support.seeds"]
+pytest_plugins = [
+    "pytester",
+    "tests.support.seeds",
+    "tests.support.declarations.refusal_shares",
+]
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

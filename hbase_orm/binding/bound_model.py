@@ -187,11 +187,11 @@ class BoundModel:
         """Return whether a row holds an object of the model.
 
         `row` must have the cells of all data families. A row of another record type holds no object
-        of the model. For a model with guards or indexes, `GuardedTable.exists` decides.
+        of the model.
         """
         if self.is_own is not None and not self.is_own(row.key):
             return False
-        return self.guarded is None or self.guarded.exists(row.cells)
+        return self.schema.shows_row(row.cells)
 
     def hydrate(self, row: Row, loaded: frozenset[str] = NO_FIELDS) -> Any:
         """Return an object from a row that was read with the deferred fields in `loaded`.
@@ -212,18 +212,22 @@ class BoundModel:
         obj.__state__.origin = self.origin
         return obj
 
-    def cells(self, obj: Model, key: bytes) -> dict[bytes, bytes]:
+    def cells(self, obj: Model, key: bytes, *, is_whole: bool = True) -> dict[bytes, bytes]:
         """Return the cells of an object's fields that are not None, with the marker if needed.
 
         Args:
             obj: The object.
             key: The row key, whose length counts for the size of each cell.
+            is_whole: Whether the whole row is written. If only changes of a loaded row are, the
+                object may lack required fields whose cells the row lacked.
 
         Raises:
             ValidationError: A value does not fit; the error names the model, the field and the row
                 key.
+            SchemaDriftError: A whole row cannot be written, because the model leaves out the
+                column that shows that a row exists.
         """
-        if self.schema.lacks_anchor:
+        if is_whole and self.schema.lacks_anchor:
             raise SchemaDriftError(
                 "the model leaves out the column that shows that a row exists, so it cannot write "
                 "whole rows",
@@ -234,7 +238,7 @@ class BoundModel:
                 fix="declare the column in the model, or change rows that other models wrote",
             )
         try:
-            cells = self.model.__mapping__.dehydrate(obj.__dict__)
+            cells = self._dehydrated(obj.__dict__, is_whole=is_whole)
         except ValidationError as error:
             details = {**error.details, "row": key}
             raise ValidationError(error.text, fix=error.fix, **details) from None
@@ -243,6 +247,15 @@ class BoundModel:
         if self.schema.marker is not None:
             cells[self.schema.marker] = MARKER_VALUE
         return cells
+
+    def _dehydrated(self, values: dict[str, Any], *, is_whole: bool) -> dict[bytes, bytes]:
+        mapping = self.model.__mapping__
+        try:
+            return mapping.dehydrate(values)
+        except ValidationError:
+            if is_whole:
+                raise
+            return mapping.dehydrate_loaded(values)
 
     def _check_sizes(self, key: bytes, cells: Mapping[bytes, bytes]) -> None:
         fields = {column.column: column.name for column in self.schema.columns}

@@ -8,7 +8,7 @@ refused before anything is read or written. A table without a record is used as 
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -24,10 +24,11 @@ from hbase_orm.errors import (
     SchemaDriftError,
 )
 from hbase_orm.gateway.base import Feature
+from hbase_orm.index.catalog.declaration_text import declaration_texts
 from hbase_orm.ops import DescribeTable, Protocol, ask
-from hbase_orm.record.declaration import Declaration, TableRecord
-from hbase_orm.record.differences import Difference, Weight, differences
-from hbase_orm.record.recorded_schema import recorded_schema
+from hbase_orm.record.declaration import Declaration, RecordedRows, TableRecord
+from hbase_orm.record.differences import Difference, Weight, differences, family_differences
+from hbase_orm.record.recorded_schema import recorded_names, recorded_schema
 from hbase_orm.record.snapshots import declaration_of, rows_of
 from hbase_orm.schema import TableSchema, record_types_of
 
@@ -168,11 +169,27 @@ def compared(schema: TableSchema, record: TableRecord) -> list[Difference]:
     for each in record_types_of(schema) or (schema,):
         declared = rows_of(each)
         rows = current.rows_of(declared)
+        differing += _of_other_type(declared, current)
         if rows is not None:
             differing += differences(rows, declared, current, own)
         elif not declared.record_type or not any(known.record_type for known in current.rows):
             differing.append(_of_record_types(declared.record_type, current))
+        else:  # a new record type: its families are the table's all the same
+            differing += family_differences(current.families, own.families)
     return list(dict.fromkeys(differing))
+
+
+def _of_other_type(declared: RecordedRows, recorded: Declaration) -> Iterator[Difference]:
+    """Yield a contradiction if the rows of a model of this name have another record type."""
+    (name,) = declared.models
+    types = [rows.record_type for rows in recorded.rows if name in rows.models]
+    if types and declared.record_type and declared.record_type not in types:
+        yield Difference(
+            Weight.CONTRADICTION,
+            f"record type of model {name}",
+            ", ".join(types),
+            declared.record_type,
+        )
 
 
 def _of_record_types(declared: str, recorded: Declaration) -> Difference:
@@ -191,7 +208,8 @@ def _as_recorded(
     differs = any(each.weight is Weight.HARMLESS for each in differing)
     differs = differs and not _is_recorded(bound.schema, record.current)
     guarded = written_table(schema, features)
-    return replace(bound, schema=schema, guarded=guarded, repairs=not differs)
+    indexes = declaration_texts(bound.schema, recorded_names(bound.schema, record.current))
+    return replace(bound, schema=schema, guarded=guarded, indexes=indexes, repairs=not differs)
 
 
 def _is_recorded(schema: TableSchema, recorded: Declaration) -> bool:
@@ -203,7 +221,9 @@ def _is_recorded(schema: TableSchema, recorded: Declaration) -> bool:
     for each in record_types_of(schema) or (schema,):
         declared = rows_of(each)
         rows = recorded.rows_of(declared)
-        if rows is None or not declared.models.items() <= rows.models.items():
+        ((name, own),) = declared.models.items()
+        known = None if rows is None else rows.models.get(name)
+        if known is None or not own.fields.items() <= known.fields.items():
             return False
     return True
 
@@ -232,7 +252,7 @@ def _without_live_families(
     weight = Weight.OPTION
     if Feature.SCHEMA in features:
         try:
-            there = yield from ask(DescribeTable(bound.declared_table))
+            there = yield from ask(DescribeTable((yield from _example(bound))))
         except RejectedError:
             pass
         else:
@@ -244,6 +264,14 @@ def _without_live_families(
         else each
         for each in differing
     )
+
+
+def _example(bound: BoundModel) -> Protocol[str]:
+    """Return the name of the model's table; for a table for each period that of the last one."""
+    if bound.tables.is_only:
+        return bound.declared_table
+    names = yield from bound.tables.existing()
+    return max(names, default=bound.declared_table)
 
 
 def drift_error(

@@ -35,6 +35,7 @@ from hbase_orm.model.mapping.mapping import (
     compile_dehydrator,
     compile_initializer,
     compile_key_encoder,
+    dehydrator_of_loaded,
     hydrators,
 )
 from hbase_orm.model.printing import is_shown, shown
@@ -123,6 +124,7 @@ class Model:
             hydrate=hydrator(NO_FIELDS),
             hydrator=hydrator,
             dehydrate=compile_dehydrator(cls.__schema__),
+            dehydrate_loaded=dehydrator_of_loaded(cls.__schema__),
             encode_key=compile_key_encoder(cls.__schema__),
         )
 

@@ -68,7 +68,7 @@ def differences(
         *_of_anchor(recorded, declared),
         *_of_columns(recorded, declared),
         *_of_fields(recorded, name, model),
-        *_of_families(families.families, own.families),
+        *family_differences(families.families, own.families),
         *_of_tables(families, own),
     ]
 
@@ -139,7 +139,8 @@ def _of_anchor(recorded: RecordedRows, declared: RecordedRows) -> Iterator[Diffe
         return
     own = declared.columns.get(anchor)
     # A view may leave the column out: it reads rows, but makes none.
-    is_view = own is None and not declared.models.keys() & recorded.models.keys()
+    known = (recorded.models[name] for name in declared.models if name in recorded.models)
+    is_view = own is None and all(anchor not in model.fields.values() for model in known)
     yield Difference(
         Weight.HARMLESS if is_view else Weight.CONTRADICTION,
         f"column {_text(anchor)}, which shows that a row exists",
@@ -198,9 +199,10 @@ def _moved(recorded: RecordedModel, model: RecordedModel) -> dict[str, tuple[byt
     }
 
 
-def _of_families(
+def family_differences(
     recorded: Mapping[bytes, FamilyDescriptor], declared: Mapping[bytes, FamilyDescriptor]
 ) -> Iterator[Difference]:
+    """Yield the differences between the families of a table and those of a model."""
     for name, family in declared.items():
         known = recorded.get(name)
         if known is None:

@@ -31,9 +31,11 @@ def _existence(schema: TableSchema, rows: RecordedRows, declaration: Declaration
     declared = {column.column for column in schema.columns}
     if rows.anchor is not None and rows.anchor not in declared and not declaration.is_guarded:
         has_required = any(c.is_required and not c.deferred for c in schema.columns)
-        return Existence(None, None if has_required else schema.default_marker)
+        needs_marker = schema.is_guarded or not has_required
+        return Existence(None, schema.default_marker if needs_marker else None)
     required = tuple(name for name, column in rows.columns.items() if column.is_required)
-    return Existence(rows.anchor, rows.marker, required)
+    counters = frozenset(name for name, column in rows.columns.items() if column.role == "counter")
+    return Existence(rows.anchor, rows.marker, required, counters, declaration.is_guarded)
 
 
 def _of_types(schema: TableSchema, declaration: Declaration) -> dict[bytes, Existence]:
@@ -46,3 +48,24 @@ def _of_types(schema: TableSchema, declaration: Declaration) -> dict[bytes, Exis
         if rows is not None:
             known[data] = _existence(model.__schema__, rows, declaration)
     return known
+
+
+def recorded_names(schema: TableSchema, declaration: Declaration) -> dict[str, str]:
+    """Return the names that the record has for those of a model's fields that are named otherwise.
+
+    The first recorded model that has a column gives its field's name. Key fields have their names
+    by their places in the row key.
+    """
+    declared = rows_of(schema)
+    rows = declaration.rows_of(declared)
+    if rows is None:
+        return {}
+    (own,) = declared.models.values()
+    names: dict[str, str] = {}
+    by_column: dict[bytes, str] = {}
+    for model in rows.models.values():
+        names = names or dict(zip(own.key, model.key, strict=False))
+        for field, column in model.fields.items():
+            by_column.setdefault(column, field)
+    names |= {field: by_column.get(column, field) for field, column in own.fields.items()}
+    return {own_name: name for own_name, name in names.items() if own_name != name}

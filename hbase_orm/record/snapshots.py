@@ -120,8 +120,9 @@ def _joined(schemas: Sequence[TableSchema]) -> RecordedRows:
     models: dict[str, RecordedModel] = {}
     for rows in reversed(each):
         columns = {**rows.columns, **columns, **rows.columns}
-    for rows in each:
-        models |= rows.models
+    # Models with indexes come first: the texts of indexes have the names of the first model.
+    for schema in sorted(schemas, key=lambda schema: not schema.is_guarded):
+        models |= rows_of(schema).models
     columns = {
         name: replace(column, is_required=all(_requires(rows.columns, name) for rows in each))
         for name, column in columns.items()

@@ -5,7 +5,7 @@ The order of a set differs from process to process, so its members are sorted.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from datetime import UTC, datetime
 from enum import Enum
@@ -25,29 +25,34 @@ from hbase_orm.schema.conditions import (
 from hbase_orm.schema.entries import EntryRange
 
 
-def condition_text(condition: Condition) -> str:
-    """Return the text of a condition; equal conditions have the same text."""
+def condition_text(condition: Condition, named: Callable[[str], str] = str) -> str:
+    """Return the text of a condition; equal conditions have the same text.
+
+    Args:
+        condition: The condition.
+        named: A function from the name of a field to the name that the text has for it.
+    """
     match condition:
         case And(conditions=inner) | Or(conditions=inner):
-            parts = "),(".join(map(condition_text, inner))
+            parts = "),(".join(condition_text(each, named) for each in inner)
             return f"{type(condition).__name__}(({parts}))"
         case Not(condition=single):
-            return f"Not({condition_text(single)})"
-    return _leaf_text(condition)
+            return f"Not({condition_text(single, named)})"
+    return _leaf_text(condition, named)
 
 
-def _leaf_text(condition: Condition) -> str:
+def _leaf_text(condition: Condition, named: Callable[[str], str]) -> str:
     match condition:
         case Comparison(field=of, operator=operator, value=value):
-            return f"{of.name} {operator} {value_text(value)}"
+            return f"{named(of.name)} {operator} {value_text(value)}"
         case InValues(field=of, values=values):
-            return f"{of.name} in {_sorted(values)}"
+            return f"{named(of.name)} in {_sorted(values)}"
         case StartsWith(field=of, prefix=prefix):
-            return f"{of.name} startswith {prefix!r}"
+            return f"{named(of.name)} startswith {prefix!r}"
         case Contains(field=of, value=value):
-            return f"{of.name} contains {value_text(value)}"
+            return f"{named(of.name)} contains {value_text(value)}"
         case ItemBetween(field=of, low=low, high=high):
-            return f"{of.name} between {value_text(low)}, {value_text(high)}"
+            return f"{named(of.name)} between {value_text(low)}, {value_text(high)}"
     return repr(condition)
 
 

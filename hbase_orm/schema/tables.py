@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -157,11 +157,15 @@ class Existence:
         anchor: The column that every row has; None without one.
         marker: The column that every put writes if there is no anchor; else None.
         required: The columns that every row has, in the order of the record.
+        counters: The counters; they do not show that a guarded row exists.
+        is_guarded: Whether rows have guards. Any cell shows that a row without a guard exists.
     """
 
     anchor: bytes | None
     marker: bytes | None
     required: tuple[bytes, ...] = ()
+    counters: frozenset[bytes] = frozenset()
+    is_guarded: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,6 +207,9 @@ class TableSchema:
             other field has the codec of its column.
         family_names: The names of the data families, which a read of a whole row requests.
         storage: The storage of the objects: each as a row, or each as a cell.
+        has_guards: Whether the rows of the table have guards: as its record says, or else the
+            model.
+        counted: The counters of the model and of its table's record.
     """
 
     model_name: str
@@ -232,6 +239,8 @@ class TableSchema:
     codecs: Mapping[str, Codec[Any]] = field(init=False, compare=False, repr=False)
     family_names: tuple[bytes, ...] = field(init=False, compare=False, repr=False)
     storage: Storage = field(init=False, compare=False, repr=False)
+    has_guards: bool = field(init=False, compare=False, repr=False)
+    counted: frozenset[bytes] = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         """Compute once the values that every read needs."""
@@ -244,6 +253,10 @@ class TableSchema:
         of_columns = {name: column.codec for name, column in by_name.items()}
         set_(self, "codecs", of_columns | dict(self.layout.codecs))
         set_(self, "family_names", tuple(family.name for family in self.families))
+        known = self.existence
+        set_(self, "has_guards", self.is_guarded if known is None else known.is_guarded)
+        counted = frozenset(column.column for column in self.counters)
+        set_(self, "counted", counted if known is None else counted | known.counters)
         storage: Storage = StoredAsRows()
         if self.packed_bytes:
             column = self.columns[0].column
@@ -286,6 +299,14 @@ class TableSchema:
     def is_guarded(self) -> bool:
         """Whether rows have guards and are written by the index protocol."""
         return bool(self.indexes) or self.version is not None
+
+    def shows_row(self, cells: Collection[bytes]) -> bool:
+        """Return whether a row with cells in these data columns exists."""
+        if not self.has_guards:
+            return True
+        if self.anchor is not None:
+            return self.anchor.column in cells
+        return any(column not in self.counted for column in cells)
 
     @property
     def in_every_row(self) -> tuple[ColumnSchema, ...]:

@@ -17,8 +17,8 @@ from hbase_orm.binding.runtime import Runtime
 from hbase_orm.binding.table_creation import model_tables as tables
 from hbase_orm.binding.table_creation.shared_tables import Creation, creations
 from hbase_orm.binding.table_creation.table_records import (
-    new_table_id,
-    refuse_contradictions,
+    create_described,
+    record_to_follow,
     write_record,
 )
 from hbase_orm.binding.url import EngineOptions, parse_url
@@ -39,6 +39,7 @@ from hbase_orm.model.declare.placement import base_of, model_of_key
 from hbase_orm.numbering.sequence import DEFAULT_BLOCK, SEQUENCES_TABLE, Sequence
 from hbase_orm.ops import ListRegions, Ping, Protocol, RegionRange, RenewTimeLimit, ask
 from hbase_orm.reading.by_key import row_keys
+from hbase_orm.record.declaration import TableRecord
 from hbase_orm.schema import TableSchema
 from hbase_orm.session.session import Session
 from hbase_orm.table_admin.live_tables import LiveTables
@@ -198,16 +199,15 @@ class Engine(IndexAdmin, TableAdmin, LiveTables):
         for creation in wanted:
             if not creation.bound.schema.is_foreign:
                 by_table.setdefault(creation.bound.declared_table, []).append(creation.bound)
-        ids: dict[str, str] = {}
+        records: dict[str, TableRecord] = {}
         for table, bounds in by_table.items():
             yield from ask(RenewTimeLimit())
-            record = yield from refuse_contradictions(bounds, self._runtime.features)
-            ids[table] = new_table_id() if record is None else record.table_id
+            records[table] = yield from record_to_follow(bounds, self._runtime.features)
         made: list[str] = []
         for creation in wanted:
             yield from ask(RenewTimeLimit())
-            table_id = ids.get(creation.bound.declared_table) or new_table_id()
-            new = yield from tables.create(creation.bound, table_id, creation.families)
+            record = records.get(creation.bound.declared_table)
+            new = yield from create_described(creation, record)
             self._runtime.catalog.forget(creation.bound.schema.table)
             self._dictionaries.forget(new)
             made += new

@@ -122,7 +122,7 @@ def write_with_key(
     is_whole = loaded is None or kind in {"insert", "replace"}
     if is_whole and bound.schema.deferred:
         refuse_unloaded(obj)
-    cells = bound.cells(obj, key)
+    cells = bound.cells(obj, key, is_whole=is_whole)
     check_entries(bound, key, cells)
     if loaded is None or is_whole:
         return RowWrite(bound, obj, key, kind, cells, frozenset(), cells)

@@ -10,15 +10,17 @@ from hbase_orm.binding.bound_model import BoundModel
 from hbase_orm.binding.recorded_models import compared, drift_error
 from hbase_orm.binding.table_creation.existing_tables import KEY_ATTRIBUTE, described
 from hbase_orm.binding.table_creation.model_tables import create
+from hbase_orm.binding.table_creation.shared_tables import Creation
 from hbase_orm.binding.table_identity import Identity, identity, newest_region_ms
 from hbase_orm.gateway.base import Feature
 from hbase_orm.index.catalog.catalog import catalog_descriptor
-from hbase_orm.index.catalog.declaration_text import key_text
+from hbase_orm.index.catalog.declaration_text import declaration_texts, key_text
 from hbase_orm.index.catalog.registration import require_record
 from hbase_orm.numbering.create_tables import create_if_missing
 from hbase_orm.ops import CreateTable, Protocol, TableDescriptor
 from hbase_orm.record.declaration import Declaration, RecordedRows, TableRecord
 from hbase_orm.record.differences import Weight
+from hbase_orm.record.recorded_schema import recorded_names
 from hbase_orm.record.snapshots import declaration_of
 from hbase_orm.record.store import ID_ATTRIBUTE, ID_BYTES, change_record, read_record
 from hbase_orm.schema import TableSchema
@@ -46,6 +48,41 @@ def new_table_id() -> str:
 def distinct_schemas(bounds: Sequence[BoundModel]) -> list[TableSchema]:
     """Return the schemas of models, each once: the tables of periods have the same schema."""
     return list({bound.model: bound.schema for bound in bounds}.values())
+
+
+def record_to_follow(
+    bounds: Sequence[BoundModel], features: frozenset[Feature]
+) -> Protocol[TableRecord]:
+    """Return the record of a table, or the record that a new table for these models gets.
+
+    Args:
+        bounds: The bound models of one table, or of the tables of one pattern.
+        features: The features that the gateway supports.
+
+    Raises:
+        SchemaDriftError: A model contradicts the record; nothing was created.
+        RecordError: The record is damaged, or a newer version of the library wrote it.
+    """
+    known = yield from refuse_contradictions(bounds, features)
+    return known or TableRecord(new_table_id(), declaration_of(distinct_schemas(bounds)))
+
+
+def create_described(creation: Creation, record: TableRecord | None) -> Protocol[list[str]]:
+    """Create a model's missing tables; return the names of the created tables.
+
+    The catalog describes indexes by the names of fields that the record has: a model may have
+    other names for them.
+
+    Args:
+        creation: The creation.
+        record: The record of the tables; None for a foreign table, which has none.
+    """
+    bound = creation.bound
+    names = {} if record is None else recorded_names(bound.schema, record.current)
+    if names:
+        bound = replace(bound, indexes=declaration_texts(bound.schema, names))
+    table_id = new_table_id() if record is None else record.table_id
+    return (yield from create(bound, table_id, creation.families))
 
 
 def refuse_contradictions(
@@ -131,7 +168,8 @@ def _within(there: TableDescriptor, declared: Declaration) -> Declaration:
 def merged(recorded: Declaration, declared: Declaration) -> Declaration:
     """Return a recorded declaration with the columns, families and models that are new.
 
-    New columns are not required, because old rows lack them. The anchor stays.
+    New columns are not required, because old rows lack them. The anchor stays. Old names of a
+    model's fields stay beside new ones: older programs use them, and indexes are described by them.
     """
     rows = list(recorded.rows)
     for new in declared.rows:
@@ -170,4 +208,9 @@ def _merged_rows(recorded: RecordedRows, declared: RecordedRows) -> RecordedRows
         for column, each in recorded.columns.items()
     }
     models = {**recorded.models, **declared.models}
+    models |= {
+        name: replace(known, fields={**known.fields, **declared.models[name].fields})
+        for name, known in recorded.models.items()
+        if name in declared.models
+    }
     return replace(recorded, columns={**kept, **new}, models=models)

@@ -55,7 +55,7 @@ def guarded_table(schema: TableSchema, *, is_lww: bool = False) -> GuardedTable:
         families=schema.family_names,
         anchor=None if anchor is None else anchor.column,
         marker=schema.marker,
-        counters=frozenset(column.column for column in schema.counters),
+        counters=schema.counted,
         columns=frozenset(column.column for column in schema.columns),
         indexes=tuple(index_target(schema, index) for index in schema.indexes),
         expires=any(f.ttl_s is not None and f.min_versions == 0 for f in schema.families),

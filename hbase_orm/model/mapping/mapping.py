@@ -45,6 +45,8 @@ class Mapping:
             `hydrate` for rows that were read with these fields.
         dehydrate: A function from an object's `__dict__` to its cells. A field that is None has no
             cell.
+        dehydrate_loaded: The same for an object whose row lacked required columns: their fields
+            have no cells until they are set.
         encode_key: A function from an object's `__dict__` to its row key. The argument must also
             have the numbers that were looked up in dictionary tables.
     """
@@ -53,6 +55,7 @@ class Mapping:
     hydrate: Hydrator
     hydrator: Callable[[AbstractSet[str]], Hydrator]
     dehydrate: Dehydrator
+    dehydrate_loaded: Dehydrator
     encode_key: Callable[[dict[str, Any]], bytes]
 
 
@@ -226,8 +229,20 @@ def _required(column: ColumnSchema, value: str) -> list[str]:
     return lines
 
 
-def _write_plainly(schema: TableSchema, values: dict[str, Any]) -> dict[bytes, bytes]:
+def dehydrator_of_loaded(schema: TableSchema) -> Dehydrator:
+    """Return a function like `dehydrate` for objects whose rows lacked required columns."""
+    return partial(_write_plainly, schema, is_whole=False)
+
+
+def _write_plainly(
+    schema: TableSchema, values: dict[str, Any], *, is_whole: bool = True
+) -> dict[bytes, bytes]:
     """Return the cells of an object's `__dict__`, by calls to the codecs.
+
+    Args:
+        schema: The model's description.
+        values: The `__dict__`.
+        is_whole: Whether every required field that is not deferred must have a value.
 
     Raises:
         ValidationError: A field does not fit its codec, or a required field has no value.
@@ -241,7 +256,7 @@ def _write_plainly(schema: TableSchema, values: dict[str, Any]) -> dict[bytes, b
                 cells[column.column] = column.codec.encode(value)
             except CodecError as error:
                 raise ValidationError(error.text, fix=error.fix, **where, **error.details) from None
-        elif column.deferred and column.name not in values:
+        elif (column.deferred or not is_whole) and column.name not in values:
             continue  # the object was read without it
         elif not column.nullable:
             raise ValidationError(

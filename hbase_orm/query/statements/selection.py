@@ -303,12 +303,12 @@ def _of_values(
     """Return the fetch for the values of `columns`; `named` has their `family:qualifier` names."""
     if not schema.storage.has_own_rows:  # each row holds many objects, by qualifiers that vary
         return Fetch(schema.family_names, None if named else KeyOnly())
-    if not named and not schema.is_guarded:
+    if not named and not schema.has_guards:
         return Fetch(schema.family_names, _FIRST_KEY)
-    if not schema.is_guarded and _is_proof(schema, statement, columns, alternatives):
+    if not schema.has_guards and _is_proof(schema, statement, columns, alternatives):
         return Fetch(named)
     anchors = tuple(dict.fromkeys(each.anchor for each in record_types_of(schema)))
-    if not schema.is_guarded or None in anchors:
+    if not schema.has_guards or None in anchors:
         return _whole(schema, named)
     existing = tuple(anchor.column for anchor in anchors if anchor is not None)
     return Fetch(tuple(dict.fromkeys(named + existing)), None if named else KeyOnly())
@@ -318,7 +318,7 @@ def _whole(schema: TableSchema, named: tuple[bytes, ...]) -> Fetch:
     """Return a fetch of whole families, for models in which any cell makes a row exist."""
     if not named:
         return Fetch(schema.family_names, KeyOnly())
-    if len(named) > _MOST_NAMED or (schema.is_guarded and schema.counters):
+    if len(named) > _MOST_NAMED or (schema.has_guards and schema.counted):
         return Fetch(schema.family_names)  # a row with only counters does not exist
     some = AnyOf((*(OnlyColumn(column) for column in named), FirstKeyOnly()))
     return Fetch(schema.family_names, some, named)

@@ -136,7 +136,7 @@ def has_anchor(schema: TableSchema) -> bool:
 
     If false, any cell makes a row exist, even a cell of a dynamic column.
     """
-    return schema.is_guarded or all(each.anchor is not None for each in record_types_of(schema))
+    return schema.has_guards or all(each.anchor is not None for each in record_types_of(schema))
 
 
 def columns_beside(

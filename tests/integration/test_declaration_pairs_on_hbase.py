@@ -1,0 +1,57 @@
+"""Programs with an edited declaration on a real HBase: they read what is stored, or are refused."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from hbase_orm import Engine, connect
+from tests.support.declarations.pair_run import run_pairs
+from tests.support.declarations.programs import Programs
+from tests.support.declarations.random_pairs import random_pairs
+from tests.support.declarations.random_plain_models import SHAPES
+
+pytestmark = pytest.mark.hbase
+
+PAIRS = 6
+"""The pairs of each family of models: 54 in all."""
+
+SOAK_PAIRS = 40
+
+Record = Callable[[str, object], None]
+
+
+@pytest.fixture(scope="module")
+def shared_engine(url: str) -> Iterator[Engine]:
+    with connect(url) as engine:
+        yield engine
+
+
+def check(engine: Engine, shape: str, count: int, record_property: Record) -> None:
+    seed = random.getrandbits(32)
+    prefix = f"{shape.replace(' ', '_')}_{count}_"
+    pairs = random_pairs(shape, seed, count, prefix)
+
+    shares = run_pairs(pairs, lambda: Programs(engine))
+
+    shares.record(record_property)
+    assert shares.pairs == count
+    assert shares.wrong() == []
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_an_edited_declaration_reads_what_is_stored_or_is_refused(
+    shared_engine: Engine, shape: str, record_property: Record
+) -> None:
+    check(shared_engine, shape, PAIRS, record_property)
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_an_edited_declaration_reads_what_is_stored_or_is_refused_for_long(
+    shared_engine: Engine, shape: str, record_property: Record
+) -> None:
+    check(shared_engine, shape, SOAK_PAIRS, record_property)

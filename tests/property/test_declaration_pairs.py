@@ -1,0 +1,45 @@
+"""Programs with an edited declaration: they read and write what the cells mean, or are refused."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+
+import pytest
+
+from tests.support.declarations.pair_run import run_pairs
+from tests.support.declarations.programs import InMemoryPrograms
+from tests.support.declarations.random_pairs import random_pairs
+from tests.support.declarations.random_plain_models import SHAPES
+
+PAIRS = 34
+SOAK_PAIRS = 240
+
+shapes = pytest.mark.parametrize("shape", SHAPES)
+Record = Callable[[str, object], None]
+
+
+def check(shape: str, count: int, record_property: Record) -> None:
+    pairs = random_pairs(shape, random.getrandbits(32), count)
+
+    shares = run_pairs(pairs, InMemoryPrograms)
+
+    shares.record(record_property)
+    assert shares.pairs == count
+    assert shares.wrong() == []
+
+
+@shapes
+def test_an_edited_declaration_reads_what_is_stored_or_is_refused(
+    shape: str, record_property: Record
+) -> None:
+    check(shape, PAIRS, record_property)
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(3600)
+@shapes
+def test_an_edited_declaration_reads_what_is_stored_or_is_refused_for_long(
+    shape: str, record_property: Record
+) -> None:
+    check(shape, SOAK_PAIRS, record_property)
