@@ -108,9 +108,7 @@ class SchemaDriftError(SchemaError):
 
 
 class RecordError(SchemaError):
-    """The record of a table is damaged, or a newer version of this library wrote it.
-
-    Nothing of the table is read or written, because it is unknown what its rows are.
+    """A table's record is damaged, or of a newer version of this library: the table is not used.
 
     Attributes:
         table: The table.
@@ -344,9 +342,7 @@ class FlushConflictError(FlushError, VersionConflictError):
 
 
 class FlushSchemaError(FlushError, SchemaError):
-    """A flush did not write rows because the model and its table differ.
-
-    For example, the catalog has an index of the table that the model lacks.
+    """A flush did not write rows because the model and its table differ, e.g. in their indexes.
 
     Attributes:
         table: The table of the first such row, if the two differ in their indexes or row keys.

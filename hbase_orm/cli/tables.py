@@ -14,9 +14,14 @@ from hbase_orm.cli.frame import Group, answer, settings, table
 from hbase_orm.cli.model_arguments import one_model, several_models
 from hbase_orm.cli.named_models import labels
 from hbase_orm.cli.parameters import INSTANT
-from hbase_orm.cli.table_contents import adopt, confirm_loss, periods_option, truncate
-from hbase_orm.cli.table_drift import alter, check
-from hbase_orm.cli.table_list import describe, list_tables
+from hbase_orm.cli.table_commands.table_contents import (
+    adopt,
+    confirm_loss,
+    periods_option,
+    truncate,
+)
+from hbase_orm.cli.table_commands.table_drift import alter, check
+from hbase_orm.cli.table_commands.table_list import describe, list_tables
 from hbase_orm.index.upkeep.repair import RepairCounts
 from hbase_orm.model import Model
 from hbase_orm.rowkey.leading import leading_bytes

@@ -110,7 +110,7 @@ def check_rows(deployed: Deployed, change: str, kind: str) -> None:
     ledgers = [each[f"{change}_{kind}"] for each in deployed.acknowledged.values()]
     for use in deployed.uses(change, kind, SHARED):
         found_by = use.numbers()
-        assert found_by == dict.fromkeys(found_by, [*range(SHARED_ROWS)])
+        assert found_by == {name: [*range(SHARED_ROWS)] for name in found_by}
         for k, row in use.rows().items():
             assert row["size"] in {each["sizes"].get(str(k)) for each in ledgers}
             assert row["city"] in {

@@ -44,7 +44,9 @@ def engine(monkeypatch: pytest.MonkeyPatch) -> Iterator[Engine]:
     """Return the engine whose tables every command uses."""
     with connect("memory://") as engine:
         engine.create_tables(First)
-        monkeypatch.setattr("hbase_orm.cli.table_drift.connect", lambda _: _Open(engine))
+        monkeypatch.setattr(
+            "hbase_orm.cli.table_commands.table_drift.connect", lambda _: _Open(engine)
+        )
         monkeypatch.setenv("HBASE_ORM_URL", "memory://")
         yield engine
 

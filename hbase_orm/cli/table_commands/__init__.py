@@ -1,0 +1,1 @@
+"""The commands of `hbase-orm tables` that concern live tables: check, alter, list, truncate, adopt."""
