@@ -225,7 +225,7 @@ def _reason(
     if not stored:
         return "no record"
     try:
-        record = TableRecord.decode(stored)
+        record = TableRecord.decode(stored, bounds[0].declared_table)
     except RecordError as error:
         if "own_version" in error.details:
             raise

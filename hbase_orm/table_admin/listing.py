@@ -170,7 +170,7 @@ def _read(row: Row) -> Catalogued:
     try:
         stored = row.cells.get(RECORD_COLUMN)
         if stored is not None and stored.value:
-            record = TableRecord.decode(stored.value)
+            record = TableRecord.decode(stored.value, pattern)
     except RecordError as error:
         damage = error.text
     return Catalogued(entry, record, pattern, damage)

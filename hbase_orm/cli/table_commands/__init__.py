@@ -1,1 +1,1 @@
-"""The commands of `hbase-orm tables` that concern live tables: check, alter, list, truncate, adopt."""
+"""The commands of `hbase-orm tables` on live tables: check, alter, list, truncate, adopt."""

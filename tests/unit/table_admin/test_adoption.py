@@ -28,7 +28,7 @@ from hbase_orm import (
 from hbase_orm.errors import (
     ConfigurationError,
     ConflictError,
-    CorruptRowError,
+    RecordError,
     SchemaDriftError,
     SchemaError,
     TableNotFoundError,
@@ -323,7 +323,7 @@ def test_a_damaged_record_is_replaced_and_one_of_a_newer_library_is_kept(
     assert adopted.reason == "a damaged record"
     assert record_of(gateway) == before
     write_raw(gateway, b'{"version":99}')
-    with pytest.raises(CorruptRowError, match="newer version"):
+    with pytest.raises(RecordError, match="newer version"):
         engine.adopt_tables(Person)
 
 

@@ -88,7 +88,7 @@ def test_drift_is_shown_as_a_table_and_ends_with_code_1(capsys: Capture) -> None
             "hbase-orm tables alter"
         ),
         "orders_ix_by_state: table: durability USE_DEFAULT FSYNC_WAL hbase-orm tables alter",
-        "record: column e:note - text(separator=None) only a note: hbase-orm tables alter",
+        "record: column e:note - codecs.text() only a note: hbase-orm tables alter",
     ]
 
 

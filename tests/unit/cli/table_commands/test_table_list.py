@@ -80,13 +80,16 @@ class NumberedPerson(Model, table="people"):
 def engine(monkeypatch: pytest.MonkeyPatch) -> Iterator[Engine]:
     """Return the engine whose gateway every command uses."""
     engine = connect("memory://")
-    for module in ("tables", "table_list", "table_contents"):
+    commands = ("tables", "table_commands.table_list", "table_commands.table_contents")
+    for module in commands:
         monkeypatch.setattr(
             f"hbase_orm.cli.{module}.connect", lambda _: _Unclosed(through_own(engine))
         )
     monkeypatch.setenv("HBASE_ORM_URL", "memory://")
     monkeypatch.setattr(sys, "stdin", io.StringIO())
-    monkeypatch.setattr("hbase_orm.session.engine.new_table_id", lambda: TABLES_ID)
+    monkeypatch.setattr(
+        "hbase_orm.binding.table_creation.table_records.new_table_id", lambda: TABLES_ID
+    )
     yield engine
     engine.close()
 
@@ -235,7 +238,10 @@ def test_a_damaged_record_is_described_as_such(engine: Engine, capsys: Capture) 
 
     _, out, _ = run(capsys, "describe", "orders")
 
-    assert "  catalog      damaged: the table's record does not decode" in out.splitlines()
+    assert (
+        "  catalog      damaged: the table's record is damaged: it is unknown what the rows are"
+        in out.splitlines()
+    )
     assert "  record       damaged" in out.splitlines()
 
 
