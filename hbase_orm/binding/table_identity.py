@@ -57,7 +57,7 @@ def identity(
             ids = yield from _ids(names)
             if not ids:
                 return Identity.MISSING
-            if record.table_id or any(ids):
+            if record.table_id:  # else a program without Thrift2 wrote the record
                 return Identity.SAME if record.table_id in ids else Identity.OTHER
         times = yield from _region_times(names)
     except RejectedError:

@@ -15,6 +15,7 @@ from hbase_orm.binding.bound_model import BoundModel
 from hbase_orm.binding.recorded_models import compared, drift_error
 from hbase_orm.binding.table_creation.existing_tables import described, refuse_numbers
 from hbase_orm.binding.table_creation.table_records import new_table_id
+from hbase_orm.binding.table_identity import Identity, identity, newest_region_ms
 from hbase_orm.errors import (
     RecordError,
     SchemaDriftError,
@@ -108,6 +109,8 @@ def plan_adoption(
             contradicts a model.
         RecordError: A newer version of the library wrote the record.
     """
+    for bound in bounds:
+        _refuse_foreign(bound)
     live = yield from _live(pattern, bounds)
     for descriptor in live.values():
         for bound in bounds:
@@ -115,7 +118,7 @@ def plan_adoption(
     models = tuple(bound.schema.model_name for bound in bounds)
     _, stored = yield from read_cells(pattern)
     ids = {name: each.attributes.get(ID_ATTRIBUTE, "") for name, each in live.items()}
-    reason = _reason(stored, bounds, ids, features)
+    reason = yield from _reason(stored, bounds, ids, features)
     if reason == "recorded already":
         return AdoptionPlan(Adoption(pattern, models, reason, tuple(live)))
     placed = [[_in_table(bound, name) for bound in bounds] for name in live]
@@ -126,7 +129,9 @@ def plan_adoption(
     known = next(filter(None, ids.values()), "")
     table_id = (known or new_table_id()) if can_set_id else ""
     schemas = [bound.schema for bound in bounds]
-    record = TableRecord(table_id, _declaration(schemas, next(iter(live.values())), sample))
+    declared = _declaration(schemas, next(iter(live.values())), sample)
+    regions_ms = yield from newest_region_ms(next(iter(live)))
+    record = TableRecord(table_id, declared, regions_ms=regions_ms)
     adoption = Adoption(
         pattern,
         models,
@@ -182,6 +187,16 @@ def _live(pattern: str, bounds: Sequence[BoundModel]) -> Protocol[dict[str, Tabl
     return live
 
 
+def _refuse_foreign(bound: BoundModel) -> None:
+    if bound.schema.is_foreign:
+        raise SchemaError(
+            "a foreign table has no record",
+            model=bound.schema.model_name,
+            table=bound.declared_table,
+            fix="leave foreign=True out of the model's Table(...) to adopt the table",
+        )
+
+
 def _in_table(bound: BoundModel, name: str) -> BoundModel:
     start = bound.tables.start_of_table(name)
     return bound if start is None else bound.with_table_at(start)
@@ -215,7 +230,7 @@ def _reason(
     bounds: Sequence[BoundModel],
     ids: Mapping[str, str],
     features: frozenset[Feature],
-) -> Reason:
+) -> Protocol[Reason]:
     """Return why a record is needed.
 
     Raises:
@@ -232,9 +247,14 @@ def _reason(
         return "a damaged record"
     if Feature.SCHEMA in features and set(ids.values()) != {record.table_id}:
         return "a record of another table"
+    kind = yield from identity(record, bounds[0].tables, features)
+    if kind is Identity.OTHER:
+        return "a record of another table"
     for bound in bounds:
         differing = compared(bound.schema, record)
         if any(each.weight is Weight.CONTRADICTION for each in differing):
+            if kind is Identity.UNKNOWN:
+                return "a record of another table"  # the rows of the sample decide
             drift = drift_error(bound.schema, differing)
             raise SchemaDriftError(drift.text, fix=_KEEP, **drift.details)
     return "recorded already"

@@ -16,6 +16,7 @@ from typing import Final
 from hbase_orm.binding.bound_model import BoundModel
 from hbase_orm.binding.table_creation import model_tables as tables
 from hbase_orm.binding.table_creation.existing_tables import described, is_unknown
+from hbase_orm.binding.table_creation.table_records import note_new_regions
 from hbase_orm.errors import SchemaError, TableNotFoundError
 from hbase_orm.index.catalog import catalog
 from hbase_orm.index.catalog.entry import CatalogEntry, TableState
@@ -115,6 +116,8 @@ def truncate(
             yield from ask(TruncateTable(each.table))
         else:
             yield from _truncate_with_indexes(each, entry)
+        if not each.bound.schema.is_foreign:
+            yield from note_new_regions(each.bound.declared_table, each.table)
         on_change(each.table)
     return [each.table for each in checked]
 

@@ -12,6 +12,7 @@ from hbase_orm.binding.table_creation.existing_tables import KEY_ATTRIBUTE, desc
 from hbase_orm.binding.table_creation.model_tables import create
 from hbase_orm.binding.table_creation.shared_tables import Creation
 from hbase_orm.binding.table_identity import Identity, identity, newest_region_ms
+from hbase_orm.errors import RecordError
 from hbase_orm.gateway.base import Feature
 from hbase_orm.index.catalog.catalog import catalog_descriptor
 from hbase_orm.index.catalog.declaration_text import declaration_texts, key_text
@@ -163,6 +164,30 @@ def _within(there: TableDescriptor, declared: Declaration) -> Declaration:
     existing = {family.name for family in there.families}
     families = {name: each for name, each in declared.families.items() if name in existing}
     return replace(declared, families=families)
+
+
+def note_new_regions(pattern: str, table: str) -> Protocol[None]:
+    """Write into the record of a table that its regions were replaced, as a truncation does.
+
+    A program without Thrift2 distinguishes the table from a later one of its name by its regions.
+    A record that cannot be read is left as it is.
+
+    Args:
+        pattern: The table as it is declared.
+        table: The name of the table.
+    """
+    try:
+        record = yield from read_record(pattern)
+    except RecordError:
+        return
+    regions_ms = yield from newest_region_ms(table)
+    if record is None or regions_ms <= record.regions_ms:
+        return
+
+    def edit(known: TableRecord | None) -> TableRecord:
+        return replace(known or record, regions_ms=regions_ms)
+
+    yield from change_record(pattern, edit)
 
 
 def merged(recorded: Declaration, declared: Declaration) -> Declaration:

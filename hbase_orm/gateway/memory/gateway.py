@@ -172,7 +172,7 @@ class MemoryGateway:
             ),
             ModifyTable: lambda request: tables.modify(request.table, request.options),
             Ping: lambda _: None,
-            TruncateTable: lambda request: tables.truncate(request.table),
+            TruncateTable: lambda request: tables.truncate(request.table, self._clock()),
         }
 
     def _data_handlers(self) -> dict[type, Callable[[Any], Any]]:

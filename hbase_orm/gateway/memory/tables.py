@@ -90,10 +90,12 @@ class MemoryTables:
         self.get(name)
         del self.tables[_check_name(name)]
 
-    def truncate(self, name: str) -> None:
-        """Remove all rows of a table, and enable it; its regions stay as they are."""
+    def truncate(self, name: str, now_ms: int = 0) -> None:
+        """Remove all rows of a table, and enable it; its regions are replaced."""
         table = self.get(name)
-        self.tables[_check_name(name)] = MemoryTable(table.descriptor, table.split_keys)
+        self.newest_ms = max(now_ms, self.newest_ms + _CREATION_MS)
+        emptied = MemoryTable(table.descriptor, table.split_keys, self.newest_ms)
+        self.tables[_check_name(name)] = emptied
 
     def disable(self, name: str) -> None:
         """Disable a table; raise an error if it is disabled already, as HBase does."""

@@ -55,7 +55,7 @@ from tests.support.recording import FailsBeforeSending, RecordsRequests, gateway
 from tests.support.shop_processes import Clock, CrashError, Process, crash_at, engine_on
 from tests.support.store import WithoutThrift2
 
-REQUESTS_OF_AN_ADOPTION = 18
+REQUESTS_OF_AN_ADOPTION = 19
 
 
 class Person(Model, table="people"):

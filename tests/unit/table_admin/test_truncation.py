@@ -62,7 +62,7 @@ from tests.support.store import WithoutThrift2
 R = TypeVar("R")
 
 REQUESTS_OF_A_WRITE = 7
-REQUESTS_OF_A_TRUNCATION = 18
+REQUESTS_OF_A_TRUNCATION = 20
 
 
 class Note(Model, table=Table("notes", splits=[b"g", b"p"], durability="ASYNC_WAL")):
