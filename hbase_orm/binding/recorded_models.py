@@ -223,7 +223,7 @@ def _is_recorded(schema: TableSchema, recorded: Declaration) -> bool:
         rows = recorded.rows_of(declared)
         ((name, own),) = declared.models.items()
         known = None if rows is None else rows.models.get(name)
-        if known is None or not own.fields.items() <= known.fields.items():
+        if known is None or own.fields != known.fields:
             return False
     return True
 

@@ -48,10 +48,17 @@ class RecordedModel:
     Attributes:
         key: The key fields, in the order in which the row key mentions them.
         fields: The columns (for dynamic columns, the prefix) by the name of the field.
+        former: The same for names that the model had before, and older programs still have.
     """
 
     key: tuple[str, ...]
     fields: Mapping[str, bytes]
+    former: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
+
+    @property
+    def names(self) -> dict[str, bytes]:
+        """The columns by former and present names of fields."""
+        return {**self.former, **self.fields}
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,6 +245,7 @@ def _stored_rows(rows: RecordedRows) -> Spec:
             name: {
                 "key": list(model.key),
                 "fields": {field: _text(column) for field, column in model.fields.items()},
+                "former": {field: _text(column) for field, column in model.former.items()},
             }
             for name, model in rows.models.items()
         },
@@ -317,8 +325,9 @@ def _column_of(stored: StoredValue) -> RecordedColumn:
 
 
 def _model_of(stored: StoredValue) -> RecordedModel:
-    content = stored.members("key", "fields")
+    content = stored.members("key", "fields", "former")
     return RecordedModel(
         tuple(name.typed(str) for name in content["key"].items()),
         {field: column.data() for field, column in content["fields"].each()},
+        {field: column.data() for field, column in content["former"].each()},
     )

@@ -140,7 +140,7 @@ def _of_anchor(recorded: RecordedRows, declared: RecordedRows) -> Iterator[Diffe
     own = declared.columns.get(anchor)
     # A view may leave the column out: it reads rows, but makes none.
     known = (recorded.models[name] for name in declared.models if name in recorded.models)
-    is_view = own is None and all(anchor not in model.fields.values() for model in known)
+    is_view = own is None and all(anchor not in model.names.values() for model in known)
     yield Difference(
         Weight.HARMLESS if is_view else Weight.CONTRADICTION,
         f"column {_text(anchor)}, which shows that a row exists",
@@ -193,9 +193,9 @@ def _of_fields(recorded: RecordedRows, name: str, model: RecordedModel) -> Itera
 
 def _moved(recorded: RecordedModel, model: RecordedModel) -> dict[str, tuple[bytes, bytes]]:
     return {
-        field: (recorded.fields[field], column)
+        field: (recorded.names[field], column)
         for field, column in model.fields.items()
-        if field in recorded.fields and recorded.fields[field] != column
+        if recorded.names.get(field, column) != column
     }
 
 

@@ -65,7 +65,7 @@ def recorded_names(schema: TableSchema, declaration: Declaration) -> dict[str, s
     by_column: dict[bytes, str] = {}
     for model in rows.models.values():
         names = names or dict(zip(own.key, model.key, strict=False))
-        for field, column in model.fields.items():
+        for field, column in model.names.items():
             by_column.setdefault(column, field)
     names |= {field: by_column.get(column, field) for field, column in own.fields.items()}
     return {own_name: name for own_name, name in names.items() if own_name != name}

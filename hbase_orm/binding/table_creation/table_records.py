@@ -19,7 +19,7 @@ from hbase_orm.index.catalog.declaration_text import declaration_texts, key_text
 from hbase_orm.index.catalog.registration import require_record
 from hbase_orm.numbering.create_tables import create_if_missing
 from hbase_orm.ops import CreateTable, Protocol, TableDescriptor
-from hbase_orm.record.declaration import Declaration, RecordedRows, TableRecord
+from hbase_orm.record.declaration import Declaration, RecordedModel, RecordedRows, TableRecord
 from hbase_orm.record.differences import Weight
 from hbase_orm.record.recorded_schema import recorded_names
 from hbase_orm.record.snapshots import declaration_of
@@ -109,9 +109,17 @@ def refuse_contradictions(
     kind = yield from identity(record, tables, features)
     if kind in {Identity.OTHER, Identity.MISSING}:
         return None
+    there = yield from described(bounds[0].schema.table)
+    families = () if there is None else (family.name for family in there.families)
+    existing = {f"family {name.decode()}" for name in families}
     for schema in distinct_schemas(bounds):
         differing = compared(schema, record)
-        if any(each.weight is Weight.CONTRADICTION for each in differing):
+        if any(
+            each.weight is Weight.CONTRADICTION
+            or (there is not None and each.weight is Weight.NO_FAMILY)
+            for each in differing
+            if each.subject not in existing
+        ):
             raise drift_error(schema, differing, is_certain=kind is Identity.SAME)
     return record
 
@@ -234,8 +242,17 @@ def _merged_rows(recorded: RecordedRows, declared: RecordedRows) -> RecordedRows
     }
     models = {**recorded.models, **declared.models}
     models |= {
-        name: replace(known, fields={**known.fields, **declared.models[name].fields})
+        name: _with_former_names(declared.models[name], known)
         for name, known in recorded.models.items()
         if name in declared.models
     }
     return replace(recorded, columns={**kept, **new}, models=models)
+
+
+def _with_former_names(declared: RecordedModel, known: RecordedModel) -> RecordedModel:
+    """Return a model as it is declared now, with the names of fields that it had before.
+
+    Key fields keep their first names: the catalog describes indexes by them.
+    """
+    former = {name: c for name, c in known.names.items() if name not in declared.fields}
+    return replace(declared, key=known.key, former=former)

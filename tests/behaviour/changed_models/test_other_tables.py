@@ -93,7 +93,7 @@ def test_a_required_column_above_those_of_one_record_type_hides_no_row(
     program.create_tables(base)
     session = program.session()
     assert len(session.all(select(person).allow_full_scan())) == 3
-    loaded = session.get(firm, number=1)
+    loaded: Any = session.get(firm, number=1)
     with pytest.raises(MissingCellError):
         _ = loaded.vat
     session.add(firm(number=7, vat="x", title="new"))

@@ -21,6 +21,7 @@ from hbase_orm.errors import (
 )
 from hbase_orm.ops import (
     DescribeTable,
+    ListRegions,
 )
 from tests.support.declarations.pair_tables import (
     periods_of,
@@ -123,7 +124,7 @@ class PairRun(PairWrites):
         """Return whether a request reads or writes a table of the pair."""
         table = getattr(getattr(request, "scan", request), "table", "")
         is_own = str(table).startswith(self.programs.named(self.recorded.table))
-        return is_own and not isinstance(request, DescribeTable)
+        return is_own and not isinstance(request, (DescribeTable, ListRegions))
 
     def _check_used(self) -> None:
         used, before = self.pair.second, self._snapshot()

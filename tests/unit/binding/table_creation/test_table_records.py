@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 from hbase_orm import Family, Index, Key, Mapped, Model, column, connect, key
+from hbase_orm.errors import SchemaDriftError
 from hbase_orm.record.store import read_record
 
 
@@ -39,13 +42,14 @@ def test_a_plain_table_is_recorded_where_a_guarded_one_was_dropped() -> None:
     assert not record.current.is_guarded
 
 
-def test_a_family_that_the_table_lacks_is_not_recorded() -> None:
+def test_a_family_that_the_table_lacks_is_refused_and_not_recorded() -> None:
     with connect("memory://") as engine:
         engine.create_tables(Page)
         with engine.session() as session:
             session.add(Page(name="a", text="x"))
 
-        engine.create_tables(Linked)
+        with pytest.raises(SchemaDriftError, match="family other"):
+            engine.create_tables(Linked)
         record = engine._runtime.run(read_record("pages"))
 
         assert record is not None
