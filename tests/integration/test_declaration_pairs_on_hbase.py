@@ -41,6 +41,7 @@ def check(engine: Engine, shape: str, count: int, record_property: Record) -> No
     assert shares.wrong() == []
 
 
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_an_edited_declaration_reads_what_is_stored_or_is_refused(
     shared_engine: Engine, shape: str, record_property: Record

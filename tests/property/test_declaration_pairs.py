@@ -29,6 +29,7 @@ def check(shape: str, count: int, record_property: Record) -> None:
     assert shares.wrong() == []
 
 
+@pytest.mark.timeout(600)
 @shapes
 def test_an_edited_declaration_reads_what_is_stored_or_is_refused(
     shape: str, record_property: Record

@@ -37,6 +37,9 @@ from tests.support.declarations.plain_models import (
     IndexSpec,
 )
 
+COMPARED: Final = 2
+"""The fields that conditions compare, of each class and at each read."""
+
 BOOLEANS: Final = frozenset({"boolean"})
 
 
@@ -99,9 +102,8 @@ class PairReads(PairTables):
             if index_state(self.recorded, built.spec, index) != "kept"
             for name in index.fields
         }
-        for each in fields:
-            if not each.is_plain:
-                continue
+        plain = [each for each in fields if each.is_plain]
+        for each in self.chance.sample(plain, min(COMPARED, len(plain))):
             operators = ["==", "!="] if each.kind.name in BOOLEANS else ["==", "!=", "<", ">="]
             operator, value = self.chance.choice(operators), self.chance.choice(each.kind.values)
             of = getattr(model, each.name)
