@@ -27,6 +27,7 @@ HARMLESS: Final = {
     "a column less": FIRST.without("note"),
     "a required column less": FIRST.without("weight"),
     "the anchor's field renamed": FIRST.renamed(customer="client"),
+    "an indexed field renamed": FIRST.renamed(city="town"),
     "a field renamed": FIRST.renamed(note="remark"),
     "a column may be None": FIRST.having(
         weight=col(int, "w", codec=codecs.uint16(), nullable=True)
@@ -114,9 +115,10 @@ class Use:
 
     def _by_index(self) -> list[int]:
         model, session = self.model, self.engine.session()
+        city = getattr(model, self.declared.indexes["by_city"])
         found = list[int]()
         for n in range(5):
-            stmt = select(model).where(model.city == f"{self.shop}-{n}").using(model.by_city)
+            stmt = select(model).where(city == f"{self.shop}-{n}").using(model.by_city)
             found += [each.number for each in session.all(stmt)]
         return sorted(found)
 
