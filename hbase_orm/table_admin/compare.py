@@ -7,17 +7,19 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
+from hbase_orm.binding.bound_model import BoundModel
 from hbase_orm.binding.table_creation.existing_tables import KEY_ATTRIBUTE, described, is_unknown
 from hbase_orm.binding.table_creation.table_descriptors import SLOP
 from hbase_orm.errors import RejectedError
 from hbase_orm.gateway.base import Feature
 from hbase_orm.index.catalog import catalog
-from hbase_orm.index.catalog.declaration_text import key_text
+from hbase_orm.index.catalog.declaration_text import declaration_texts, key_text
 from hbase_orm.index.catalog.entry import CatalogEntry
 from hbase_orm.index.entries.targets import GUARD_FAMILY
 from hbase_orm.numbering.create_tables import FORMAT_ATTRIBUTE
 from hbase_orm.ops import Protocol, RenewTimeLimit, TableDescriptor, ask
 from hbase_orm.record.declaration import TableRecord
+from hbase_orm.record.recorded_schema import recorded_names
 from hbase_orm.record.store import ID_ATTRIBUTE
 from hbase_orm.table_admin.declared_tables import DeclaredTable
 from hbase_orm.table_admin.index_drift import IndexComparison, undeclared_indexes
@@ -62,6 +64,7 @@ class TableComparison:
 
     def __init__(self, features: frozenset[Feature]) -> None:
         """Prepare the comparison; `features` are those of the gateway."""
+        self._features = features
         self._is_complete = Feature.SCHEMA in features
         self._decidable = ALL_OPTIONS if self._is_complete else THRIFT1_OPTIONS
 
@@ -78,36 +81,25 @@ class TableComparison:
     def _of_declared(
         self, declared: DeclaredTable, periods: tuple[datetime, datetime] | None
     ) -> Protocol[ComparedTable]:
-        known = yield from read(declared.table)
+        known = yield from read(declared, self._features)
         names = yield from declared.names(periods)
-        existing: list[TableDescriptor] = []
+        exists = False
         checks = []
         for name in names:
             yield from ask(RenewTimeLimit())
             actual = yield from described(name)
-            existing += [] if actual is None else [actual]
+            exists = exists or actual is not None
             differing = yield from self._of_table(declared.in_table(name), actual, known)
             checks.append(TableCheck(name, declared.models, tuple(differing)))
-        example = existing[0] if existing else None
         reported = {each.subject for check in checks for each in check.differences}
-        of_record = tuple(
-            record_differences(
-                declared, known, example, reported, shows_table_options=self._is_complete
-            )
-        )
+        of_record = tuple(record_differences(declared, known, reported)) if exists else ()
         if declared.first.tables.is_only:
             (check,) = checks
             whole = (*check.differences, *of_record)
             checks = [TableCheck(check.table, check.models, whole)]
         else:
             checks.insert(0, TableCheck(declared.table, declared.models, of_record))
-        return ComparedTable(declared, tuple(checks), self._record_of(known, example))
-
-    def _record_of(self, known: RecordRead, example: TableDescriptor | None) -> TableRecord | None:
-        if known.record is None or example is None:
-            return None
-        is_same = example.attributes.get(ID_ATTRIBUTE, "") == known.record.table_id
-        return known.record if is_same or not self._is_complete else None
+        return ComparedTable(declared, tuple(checks), known.record if exists else None)
 
     def _of_table(
         self, declared: DeclaredTable, actual: TableDescriptor | None, known: RecordRead
@@ -123,7 +115,7 @@ class TableComparison:
         differing += yield from region_notes(declared.table, declared.first.schema.split_keys)
         differing += yield from _of_dictionaries(declared)
         if not undecided:
-            differing += yield from self._of_indexes(declared, actual, entry)
+            differing += yield from self._of_indexes(declared, actual, known, entry)
         if not self._is_complete:
             differing.append(_undecided_options(declared.table))
         return differing
@@ -195,17 +187,31 @@ class TableComparison:
         return differing
 
     def _of_indexes(
-        self, declared: DeclaredTable, actual: TableDescriptor, entry: CatalogEntry | None
+        self,
+        declared: DeclaredTable,
+        actual: TableDescriptor,
+        known: RecordRead,
+        entry: CatalogEntry | None,
     ) -> Protocol[list[TableDifference]]:
         ttl = declared.ttl_range(actual)
         differing: list[TableDifference] = []
         for bound in declared.guarded:
             comparison = IndexComparison(
-                bound, entry, ttl, self._decidable, shows_table_options=self._is_complete
+                _described(bound, known.record),
+                entry,
+                ttl,
+                self._decidable,
+                shows_table_options=self._is_complete,
             )
             differing += yield from comparison.differences()
         differing += undeclared_indexes(declared.table, declared.guarded, entry)
         return list(dict.fromkeys(differing))
+
+
+def _described(bound: BoundModel, record: TableRecord | None) -> BoundModel:
+    """Return a model whose indexes are described by the names of fields that the record has."""
+    names = {} if record is None else recorded_names(bound.schema, record.current)
+    return replace(bound, indexes=declaration_texts(bound.schema, names)) if names else bound
 
 
 def _of_dictionaries(declared: DeclaredTable) -> Protocol[list[TableDifference]]:

@@ -7,23 +7,25 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from hbase_orm.binding.recorded_models import compared
-from hbase_orm.binding.table_creation.existing_tables import KEY_ATTRIBUTE
 from hbase_orm.binding.table_creation.table_records import merged
+from hbase_orm.binding.table_identity import Identity, identity
 from hbase_orm.errors import RecordError, RejectedError
+from hbase_orm.gateway.base import Feature
 from hbase_orm.index.catalog.registration import require_record
-from hbase_orm.ops import FamilyDescriptor, Protocol, TableDescriptor
+from hbase_orm.ops import FamilyDescriptor, Protocol
 from hbase_orm.record.declaration import Declaration, TableRecord
 from hbase_orm.record.differences import Difference, Weight
 from hbase_orm.record.snapshots import declaration_of
-from hbase_orm.record.store import ID_ATTRIBUTE, change_record, read_record
-from hbase_orm.schema import TableSchema, record_types_of
+from hbase_orm.record.store import change_record, read_record
 from hbase_orm.table_admin.changes import TableChange
 from hbase_orm.table_admin.declared_tables import DeclaredTable
 from hbase_orm.table_admin.option_drift import stale_record_families
 from hbase_orm.table_admin.table_check import Drift, TableDifference
 
-_CREATE: Final = "call engine.create_tables, or run 'hbase-orm tables create'"
-_ADOPT: Final = "write a record of what the rows are: 'hbase-orm tables adopt'"
+_WRITE: Final = (
+    "call engine.create_tables, or 'hbase-orm tables create'; if others made the table, run "
+    "'hbase-orm tables adopt'"
+)
 _DECLARE: Final = "declare what the record says, or change the rows with a migration"
 
 
@@ -32,8 +34,8 @@ class RecordRead:
     """The record of a table as it was read.
 
     Attributes:
-        record: The record; None if there is none, or it could not be read.
-        problem: Why it could not be read, or None.
+        record: The record; None if there is none for this table, or it could not be read.
+        problem: What is wrong with it, or None.
     """
 
     record: TableRecord | None
@@ -44,52 +46,48 @@ class RecordRead:
         return {} if self.record is None else dict(self.record.current.families)
 
 
-def read(table: str) -> Protocol[RecordRead]:
-    """Read the record of a table; a record that cannot be read is a difference."""
+def read(declared: DeclaredTable, features: frozenset[Feature]) -> Protocol[RecordRead]:
+    """Read the record of a table; a missing, unreadable or foreign one is a problem."""
+    table = declared.table
     try:
-        return RecordRead((yield from read_record(table)))
+        record = yield from read_record(table)
     except RecordError as error:
-        text, drift, fix = error.text, Drift.CONTRADICTION, error.fix
+        return RecordRead(None, _problem(table, error.text, Drift.CONTRADICTION, error.fix))
     except RejectedError as error:
-        text, drift, fix = str(error), Drift.UNDECIDED, "ask for the permission to read the catalog"
-    return RecordRead(None, TableDifference(table, "record", text, "a record", drift, fix))
+        fix = "ask for the permission to read the catalog"
+        return RecordRead(None, _problem(table, str(error), Drift.UNDECIDED, fix))
+    if record is None:
+        return RecordRead(None, _problem(table, "", Drift.MISSING, _WRITE))
+    which = yield from identity(record, declared.first.tables, features)
+    if which is Identity.OTHER:
+        actual = "of an earlier table with this name"
+        return RecordRead(None, _problem(table, actual, Drift.MISSING, _WRITE))
+    if which is Identity.UNKNOWN:
+        actual = "of this table, or of an earlier one with this name"
+        return RecordRead(record, _problem(table, actual, Drift.UNDECIDED, _WRITE))
+    return RecordRead(record)
+
+
+def _problem(table: str, actual: str, drift: Drift, fix: str) -> TableDifference:
+    return TableDifference(table, "record", actual, "a record of this table", drift, fix)
 
 
 def record_differences(
-    declared: DeclaredTable,
-    known: RecordRead,
-    example: TableDescriptor | None,
-    reported: Collection[str],
-    *,
-    shows_table_options: bool,
+    declared: DeclaredTable, known: RecordRead, reported: Collection[str]
 ) -> Iterator[TableDifference]:
-    """Yield the differences between a record and the declaration.
+    """Yield the differences between the record of existing tables and the declaration.
 
     Args:
         declared: The declared table.
         known: The record as it was read.
-        example: One of the tables as it exists; None if none exists.
         reported: The subjects of the differences that the tables themselves have.
-        shows_table_options: Whether the gateway shows the attributes of tables.
     """
-    table, record = declared.table, known.record
     if known.problem is not None:
         yield known.problem
-    if example is None or known.problem is not None:
-        return
-    if record is None:
-        is_ours = KEY_ATTRIBUTE in example.attributes
-        fix = _CREATE if is_ours else _ADOPT
-        yield TableDifference(table, "record", "", "a record", Drift.MISSING, fix)
-        return
-    if shows_table_options and example.attributes.get(ID_ATTRIBUTE, "") != record.table_id:
-        actual = "of an earlier table with this name"
-        is_ours = KEY_ATTRIBUTE in example.attributes
-        fix = _CREATE if is_ours else _ADOPT
-        yield TableDifference(table, "record", actual, "of this table", Drift.MISSING, fix)
-        return
-    yield from stale_record_families(table, record.current.families, declared.families, reported)
-    yield from _of_rows(declared, record)
+    if known.record is not None:
+        recorded = known.record.current.families
+        yield from stale_record_families(declared.table, recorded, declared.families, reported)
+        yield from _of_rows(declared, known.record)
 
 
 def _of_rows(declared: DeclaredTable, record: TableRecord) -> Iterator[TableDifference]:
@@ -114,29 +112,18 @@ def _of_rows(declared: DeclaredTable, record: TableRecord) -> Iterator[TableDiff
 def _compared(declared: DeclaredTable, record: TableRecord) -> list[Difference]:
     """Return the differences of rows; families are left out, because tables decide about them.
 
-    What a view leaves out is no difference; what a model declared when the record was written, and
-    has given up, is one.
+    What a model leaves out is a difference only if it is a contradiction: views have fewer
+    columns.
     """
     families = {family.name: family for family in declared.families}
     current = replace(record.current, families={**record.current.families, **families})
     known = replace(record, current=current)
-    differing: list[Difference] = []
-    for schema in declared.schemas:
-        own = _own_columns(schema, record)
-        differing += [d for d in compared(schema, known) if d.declared or d.subject in own]
-    return list(dict.fromkeys(differing))
-
-
-def _own_columns(schema: TableSchema, record: TableRecord) -> set[str]:
-    """Return the subjects of the columns that a model declared when the record was written."""
-    names = {each.model_name for each in (schema, *(record_types_of(schema) or ()))}
-    return {
-        f"column {column.decode('utf-8', 'backslashreplace')}"
-        for rows in record.current.rows
-        for name, model in rows.models.items()
-        if name in names
-        for column in model.fields.values()
-    }
+    differing = (each for schema in declared.schemas for each in compared(schema, known))
+    return [
+        each
+        for each in dict.fromkeys(differing)
+        if each.declared or each.weight is Weight.CONTRADICTION
+    ]
 
 
 def updated(record: TableRecord, declared: DeclaredTable) -> TableRecord:

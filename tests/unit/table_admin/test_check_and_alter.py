@@ -213,6 +213,47 @@ def test_a_column_that_a_model_gave_up_is_a_note(engine: Engine) -> None:
     assert differing(engine, smaller()) == {}
 
 
+def test_an_anchor_that_a_model_gave_up_is_a_contradiction(engine: Engine) -> None:
+    class Full(Model, table="people"):
+        d = Family()
+        name: Key[str] = key()
+        city: Mapped[str] = column(d)
+        mail: Mapped[str | None] = column(d, default=None)
+
+    def without_city() -> type[Model]:
+        class Full(Model, table="people"):
+            d = Family()
+            name: Key[str] = key()
+            mail: Mapped[str | None] = column(d, default=None)
+
+        return Full
+
+    engine.create_tables(Full)
+
+    (difference,) = differing(engine, without_city()).values()
+    assert difference.drift is Drift.CONTRADICTION
+    assert "d:city" in difference.subject
+    with pytest.raises(SchemaDriftError):
+        engine.alter_tables(without_city())
+
+
+def test_a_field_of_an_index_may_be_renamed(engine: Engine) -> None:
+    def renamed() -> type[Model]:
+        class Order(Model, table="orders"):
+            d = Family(configuration={"ours": "1"})
+            number: Key[int] = key(codecs.uint32())
+            status: Mapped[str] = column(d, "state")
+            by_state = Index(status)
+
+        return Order
+
+    engine.create_tables(Order)
+
+    checks = engine.check_tables(renamed())
+
+    assert not any(check.has_drift for check in checks)
+
+
 def test_a_required_column_that_old_rows_lack_is_no_difference(engine: Engine) -> None:
     class Small(Model, table="people"):
         d = Family()
