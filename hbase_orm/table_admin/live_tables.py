@@ -74,6 +74,7 @@ class LiveTables(ABC):
         self,
         *models: type[Model],
         periods: Periods | None = None,
+        exclusive: bool = False,
         gateway_timeout_s: float = GATEWAY_TIMEOUT_S,
         on_wait: Callable[[float], None] = _silent,
     ) -> list[str]:
@@ -92,9 +93,10 @@ class LiveTables(ABC):
             models: The models. All models of their tables lose their rows.
             periods: The first time (included) and the last (excluded). Every model must then have
                 a table for each period. None truncates the tables of all periods.
+            exclusive: Wait for the lease only. The caller promises that no other program has
+                written the tables for `gateway_timeout_s`, as for `exclusive`.
             gateway_timeout_s: The time for which a gateway may repeat a request by itself: the
-                value of its `hbase.client.operation.timeout`. With 0 the wait is shorter; a write
-                whose connection was cut must then not be under way.
+                value of its `hbase.client.operation.timeout`.
             on_wait: A function that is called about once a second during the wait, with the seconds
                 that are left.
 
@@ -105,6 +107,7 @@ class LiveTables(ABC):
             TableNotFoundError: A table does not exist; nothing was changed.
             ConflictError: A table is being loaded; nothing was changed. Or another program
                 truncated or dropped a table at the same time.
+            TableHeldError: A program uses a table exclusively; nothing was changed.
             SchemaError: The rows of a table with indexes have no guards, or an index that the model
                 does not declare has no table; nothing was changed.
         """
@@ -116,7 +119,8 @@ class LiveTables(ABC):
                 fix="add thrift2=host:9091 to the URL",
             )
         self.finish_clean_up()
-        settle_s = self._runtime.lease_s + self.options.timeout_s + gateway_timeout_s
+        settle_s = self._runtime.lease_s
+        settle_s += 0.0 if exclusive else self.options.timeout_s + gateway_timeout_s
         # In memory one process does everything, and nothing acts on an older catalog.
         is_memory = self.options.scheme == "memory"
         return self._runtime.run(
@@ -211,6 +215,7 @@ class LiveTables(ABC):
         return (
             yield from truncate(
                 list(by_table.values()),
+                self._runtime.features,
                 settle_s=settle_s,
                 on_wait=on_wait,
                 on_change=self._runtime.catalog.forget,

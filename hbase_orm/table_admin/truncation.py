@@ -17,10 +17,13 @@ from hbase_orm.binding.bound_model import BoundModel
 from hbase_orm.binding.table_creation import model_tables as tables
 from hbase_orm.binding.table_creation.existing_tables import described, is_unknown
 from hbase_orm.binding.table_creation.table_records import note_new_regions
-from hbase_orm.errors import SchemaError, TableNotFoundError
+from hbase_orm.binding.table_identity import Identity, identity
+from hbase_orm.errors import RecordError, SchemaError, TableNotFoundError
+from hbase_orm.gateway.base import Feature
 from hbase_orm.index.catalog import catalog
 from hbase_orm.index.catalog.entry import CatalogEntry, TableState
 from hbase_orm.index.catalog.index_steps import incarnation_of, refuse_exclusive_state, table_of
+from hbase_orm.index.catalog.refused_writes import held_error
 from hbase_orm.index.catalog.truncation_steps import (
     begin_truncation,
     finish_truncation,
@@ -38,6 +41,7 @@ from hbase_orm.ops import (
     TruncateTable,
     ask,
 )
+from hbase_orm.record.store import read_record
 
 _LONGEST_NAP_S: Final = 1.0
 
@@ -63,10 +67,12 @@ class Truncation:
     Attributes:
         bound: A model of the table.
         copies: The tables of its indexes, by the index's name; empty without indexes.
+        is_recorded: Whether the record of the table was written for this table.
     """
 
     bound: BoundModel
     copies: dict[str, IndexCopies]
+    is_recorded: bool
 
     @property
     def table(self) -> str:
@@ -76,6 +82,7 @@ class Truncation:
 
 def truncate(
     bounds: Sequence[BoundModel],
+    features: frozenset[Feature],
     *,
     settle_s: float,
     on_wait: Callable[[float], None],
@@ -87,6 +94,7 @@ def truncate(
 
     Args:
         bounds: A bound model for each table.
+        features: The features that the gateway supports.
         settle_s: How long a program may act on an old catalog entry, in seconds.
         on_wait: A function that is called with the seconds that are left to wait.
         on_change: A function that is called with a table's name when its catalog entry changed.
@@ -94,13 +102,14 @@ def truncate(
     Raises:
         TableNotFoundError: A table does not exist; nothing was changed.
         ConflictError: A table is being loaded, or another program truncates it at the same time.
+        TableHeldError: A program uses a table exclusively; nothing was changed.
         SchemaError: The rows of a table with indexes have no guards, or the table of an index that
             the model does not declare is missing; nothing was changed.
     """
     checked: list[Truncation] = []
     for bound in bounds:
         yield from ask(RenewTimeLimit())
-        checked.append((yield from _check(bound)))
+        checked.append((yield from _check(bound, features)))
     begun: dict[str, CatalogEntry] = {}
     for each in checked:
         if each.copies:
@@ -113,25 +122,28 @@ def truncate(
         yield from ask(RenewTimeLimit())
         entry = begun.get(each.table)
         if entry is None:
-            yield from ask(TruncateTable(each.table))
+            yield from _empty(each)
         else:
             yield from _truncate_with_indexes(each, entry)
-        if not each.bound.schema.is_foreign:
-            yield from note_new_regions(each.bound.declared_table, each.table)
         on_change(each.table)
     return [each.table for each in checked]
 
 
-def _check(bound: BoundModel) -> Protocol[Truncation]:
+def _check(bound: BoundModel, features: frozenset[Feature]) -> Protocol[Truncation]:
     """Return what is known of a table; raise an error if it cannot be truncated."""
     table, model = bound.schema.table, bound.schema.model_name
     entry = yield from catalog.read_entry(table)
+    for name in dict.fromkeys((table, bound.declared_table)):
+        known = entry if name == table else (yield from catalog.read_entry(name))
+        if known is not None and known.hold is not None:
+            raise held_error(name, known.hold)
     if (yield from described(table)) is None:
         raise TableNotFoundError(
             "the table does not exist", model=model, table=table, fix="engine.create_tables"
         )
+    is_recorded = yield from _is_recorded(bound, features)
     if entry is None or is_unknown(entry):
-        return Truncation(bound, {})
+        return Truncation(bound, {}, is_recorded)
     if entry.state is not TableState.TRUNCATING:
         refuse_exclusive_state(table, entry)
     names = indexes_with_tables(entry)
@@ -140,7 +152,32 @@ def _check(bound: BoundModel) -> Protocol[Truncation]:
     copies: dict[str, IndexCopies] = {}
     for name in names:
         copies[name] = yield from _copies_of(bound, name, entry.indexes[name].table)
-    return Truncation(bound, copies)
+    return Truncation(bound, copies, is_recorded)
+
+
+def _is_recorded(bound: BoundModel, features: frozenset[Feature]) -> Protocol[bool]:
+    """Return whether a table has a record that was written for it."""
+    if bound.schema.is_foreign:
+        return False
+    try:
+        record = yield from read_record(bound.declared_table)
+    except RecordError:
+        return False
+    if record is None:
+        return False
+    return (yield from identity(record, bound.tables, features)) is Identity.SAME
+
+
+def _empty(each: Truncation) -> Protocol[None]:
+    """Delete the rows of a table, and note in its record that its regions are new.
+
+    By the times of the regions, programs without Thrift2 know that the record is the table's.
+    """
+    yield from ask(RenewTimeLimit())
+    yield from ask(TruncateTable(each.table))
+    if each.is_recorded:
+        yield from ask(RenewTimeLimit())
+        yield from note_new_regions(each.bound.declared_table, each.table)
 
 
 def _copies_of(bound: BoundModel, name: str, used: str) -> Protocol[IndexCopies]:
@@ -182,8 +219,7 @@ def _truncate_with_indexes(each: Truncation, begun: CatalogEntry) -> Protocol[No
         yield from _create_index_table(each, name, new)
         new_tables.add(new)
     refuse_other_truncation(each.table, (yield from catalog.read_entry(each.table)), begun)
-    yield from ask(RenewTimeLimit())
-    yield from ask(TruncateTable(each.table))
+    yield from _empty(each)
     for earlier in _earlier_tables(each, new_tables):
         yield from ask(RenewTimeLimit())
         yield from tables.drop_table(earlier)

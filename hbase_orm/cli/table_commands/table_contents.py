@@ -80,21 +80,29 @@ def tables_text(model: type[Model], periods: _Periods = None) -> str:
 @several_models()
 @periods_option("Empty")
 @click.option(
+    "--exclusive",
+    is_flag=True,
+    help="No other program uses the tables: do not wait for the gateway.",
+)
+@click.option(
     "--gateway-timeout",
     type=click.FloatRange(0),
     default=GATEWAY_TIMEOUT_S,
     show_default=True,
     metavar="SECONDS",
     help="How long the Thrift2 gateway itself may retry a request: its "
-    "hbase.client.operation.timeout. With 0, no write whose connection was cut may be under way.",
+    "hbase.client.operation.timeout.",
 )
 @click.option("--yes", is_flag=True, help="Do not ask.")
-def truncate(models: _Models, periods: _Periods, *, gateway_timeout: float, yes: bool) -> None:
+def truncate(
+    models: _Models, periods: _Periods, *, exclusive: bool, gateway_timeout: float, yes: bool
+) -> None:
     """Delete all rows of the models' tables; splits, options and records stay.
 
     Tables with indexes take at least as long as the catalog's lease, the URL's timeout and
     --gateway-timeout together. Until they are empty, their writes are refused, and no query uses
-    their indexes. Repeat the command to finish an interrupted one.
+    their indexes. Repeat the command to finish an interrupted one. With --exclusive only the lease
+    must end; you promise that no other program has written the tables for --gateway-timeout.
 
     Without MODEL, the tables of all models in pyproject.toml are emptied, but not with --yes.
     """
@@ -102,7 +110,11 @@ def truncate(models: _Models, periods: _Periods, *, gateway_timeout: float, yes:
     confirm_loss("delete all rows of {}", models, periods, yes=yes)
     with connect(url) as engine:
         emptied = engine.truncate_tables(
-            *models, periods=periods, gateway_timeout_s=gateway_timeout, on_wait=_Announcement()
+            *models,
+            periods=periods,
+            exclusive=exclusive,
+            gateway_timeout_s=gateway_timeout,
+            on_wait=_Announcement(),
         )
     answer(
         {"truncated": emptied},
@@ -205,10 +217,7 @@ def _of_adoption(adoption: Adoption) -> Iterator[str]:
             "recorded as not required"
         )
     if not adoption.has_id:
-        yield (
-            "  Thrift1 cannot tie the record to the table: it will also be used for a later table "
-            "of this name"
-        )
+        yield "  Thrift1 cannot set an id: only the age of its regions ties the table to the record"
 
 
 def _rows(number: int, verb: str = "have") -> str:

@@ -185,7 +185,7 @@ def _regions_text(listed: ListedTable) -> str:
 def _of_record(listed: ListedTable) -> Iterator[str]:
     known = listed.catalogued
     if known.damage:
-        yield _item("catalog", f"damaged: {known.damage}")
+        yield _item("catalog", known.damage)
     record = known.record
     if record is None:
         yield _item("record", "none" if listed.record_state == "none" else listed.record_state)

@@ -18,9 +18,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from hbase_orm.errors import ConflictError
 from hbase_orm.index.catalog.catalog import change_entry, read_entry
 from hbase_orm.index.catalog.entry import CatalogEntry, TableHold, TableState, next_epoch
+from hbase_orm.index.catalog.index_steps import refuse_exclusive_state
 from hbase_orm.index.catalog.refused_writes import held_error
 from hbase_orm.ops import Protocol, Sleep, ask
 
@@ -33,7 +33,7 @@ def take_hold(table: str, hold: TableHold, lease_s: float) -> Protocol[CatalogEn
 
     Raises:
         TableHeldError: Another running program uses the table exclusively.
-        ConflictError: The table is being loaded.
+        ConflictError: The table is being loaded or truncated.
     """
     entry = yield from read_entry(table)
     abandoned = None if entry is None else entry.hold
@@ -43,12 +43,7 @@ def take_hold(table: str, hold: TableHold, lease_s: float) -> Protocol[CatalogEn
     def edit(entry: CatalogEntry | None) -> CatalogEntry:
         if entry is None:
             return CatalogEntry(1, TableState.EXCLUSIVE, hold=replace(hold, before=None))
-        if entry.state is TableState.LOADING:
-            raise ConflictError(
-                "the table is being loaded",
-                table=table,
-                fix="wait for the load to finish; run an interrupted load again to finish it",
-            )
+        refuse_exclusive_state(table, entry)
         if entry.hold is None:
             # This program may write a new table, so it is not new afterwards.
             before = TableState.READABLE if entry.state is TableState.NEW else entry.state

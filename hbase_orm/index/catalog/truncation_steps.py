@@ -27,6 +27,7 @@ from hbase_orm.index.catalog.entry import (
     next_epoch,
 )
 from hbase_orm.index.catalog.index_steps import refuse_exclusive_state, table_of
+from hbase_orm.index.catalog.refused_writes import held_error
 from hbase_orm.ops import Protocol
 
 
@@ -52,6 +53,7 @@ def begin_truncation(table: str, newest_tables: Mapping[str, int]) -> Protocol[C
 
     Raises:
         ConflictError: The table is being loaded.
+        TableHeldError: A program uses the table exclusively.
         CatalogLeaseError: The catalog has no entry for the table.
     """
 
@@ -60,6 +62,8 @@ def begin_truncation(table: str, newest_tables: Mapping[str, int]) -> Protocol[C
         if there.state is TableState.TRUNCATING:
             return there
         refuse_exclusive_state(table, there)
+        if there.hold is not None:
+            raise held_error(table, there.hold)
         begun = {
             name: _begun(there.indexes[name], newest_tables.get(name, 0))
             for name in indexes_with_tables(there)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -17,6 +18,7 @@ from hbase_orm import (
     Model,
     RecordType,
     Salt,
+    Table,
     TablePerPeriod,
     codecs,
     column,
@@ -55,7 +57,7 @@ from tests.support.recording import FailsBeforeSending, RecordsRequests, gateway
 from tests.support.shop_processes import Clock, CrashError, Process, crash_at, engine_on
 from tests.support.store import WithoutThrift2
 
-REQUESTS_OF_AN_ADOPTION = 19
+MOST_REQUESTS = 24
 
 
 class Person(Model, table="people"):
@@ -76,6 +78,12 @@ class SaltedPerson(Model, table="people"):
     part: Key[int] = key(codecs.uint16())
     rest: Key[int] = key(codecs.uint8())
     __rowkey__ = rowkey(Salt(4), part, rest)
+    name: Mapped[str] = column(d)
+
+
+class ForeignPerson(Model, table=Table("people", foreign=True)):
+    d = Family()
+    number: Key[int] = key(codecs.uint32())
     name: Mapped[str] = column(d)
 
 
@@ -323,7 +331,7 @@ def test_a_damaged_record_is_replaced_and_one_of_a_newer_library_is_kept(
     assert adopted.reason == "a damaged record"
     assert record_of(gateway) == before
     write_raw(gateway, b'{"version":99}')
-    with pytest.raises(RecordError, match="newer version"):
+    with pytest.raises(RecordError, match="a newer version"):
         engine.adopt_tables(Person)
 
 
@@ -424,16 +432,12 @@ def test_with_thrift1_alone_the_record_has_no_id(engine: Engine, gateway: Memory
     assert without.adopt_tables(Person)[0].reason == "recorded already"
 
 
-@pytest.mark.parametrize("number", range(REQUESTS_OF_AN_ADOPTION + 1))
+@pytest.mark.parametrize("number", range(MOST_REQUESTS))
 def test_an_adoption_that_was_killed_is_finished_by_the_next(number: int) -> None:
     gateway = MemoryGateway()
     foreign(gateway)
-    try:
+    with suppress(CrashError):
         engine_on(Process(gateway, crash_at(number)), Clock()).adopt_tables(Person)
-    except CrashError:
-        is_killed = True
-    else:
-        is_killed = False
     table_id = gateway.execute(DescribeTable("people")).attributes.get(ID_ATTRIBUTE)
 
     engine_on(gateway, Clock()).adopt_tables(Person)
@@ -443,7 +447,41 @@ def test_an_adoption_that_was_killed_is_finished_by_the_next(number: int) -> Non
     now = gateway.execute(DescribeTable("people")).attributes[ID_ATTRIBUTE]
     assert now == record.table_id
     assert now == (table_id or now)
-    assert is_killed is (number < REQUESTS_OF_AN_ADOPTION)
+
+
+def test_an_adoption_has_no_more_requests_than_are_tried_above() -> None:
+    gateway = MemoryGateway()
+    foreign(gateway)
+    process = Process(gateway)
+
+    engine_on(process, Clock()).adopt_tables(Person)
+
+    assert process.requests < MOST_REQUESTS
+
+
+def test_a_model_of_a_table_that_others_own_is_refused(
+    engine: Engine, gateway: MemoryGateway
+) -> None:
+    with pytest.raises(SchemaError, match="foreign=True"):
+        engine.adopt_tables(ForeignPerson)
+
+    assert record_of(gateway) is None
+
+
+def test_thrift1_alone_knows_an_adopted_table_by_the_age_of_its_regions(
+    engine: Engine, gateway: MemoryGateway
+) -> None:
+    alone = through(WithoutThrift2(gateway), engine)
+    alone.adopt_tables(Person)
+
+    with pytest.raises(SchemaDriftError):
+        through(WithoutThrift2(gateway), engine).session().get(NumberedPerson, number=1)
+    gateway.execute(DropTable("people"))
+    foreign(gateway)
+
+    (again,) = through(WithoutThrift2(gateway), engine).adopt_tables(Person)
+
+    assert again.reason == "a record of another table"
 
 
 def test_a_record_that_another_program_writes_meanwhile_is_kept(

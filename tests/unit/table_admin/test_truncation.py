@@ -31,13 +31,20 @@ from hbase_orm.errors import (
     ConflictError,
     FeatureMissingError,
     FlushError,
+    SchemaDriftError,
     SchemaError,
+    TableHeldError,
     TableNotFoundError,
     UnboundedScanError,
 )
 from hbase_orm.gateway.base import Gateway
 from hbase_orm.gateway.memory.gateway import MemoryGateway
-from hbase_orm.index.catalog.catalog import begin_loading, read_entry
+from hbase_orm.index.catalog.catalog import (
+    CATALOG_TABLE,
+    RECORD_COLUMN,
+    begin_loading,
+    read_entry,
+)
 from hbase_orm.index.catalog.entry import IndexState, TableState
 from hbase_orm.index.entries.targets import ENTRY_COLUMN
 from hbase_orm.index.upkeep.compare import Finding
@@ -47,11 +54,14 @@ from hbase_orm.ops import (
     DescribeTable,
     DisableTable,
     DropTable,
+    GetRows,
     ListRegions,
     ListTables,
     ModifyTable,
     MutateRows,
     Operation,
+    Put,
+    RowMutation,
     run_protocol,
 )
 from hbase_orm.record.store import read_record
@@ -62,13 +72,19 @@ from tests.support.store import WithoutThrift2
 R = TypeVar("R")
 
 REQUESTS_OF_A_WRITE = 7
-REQUESTS_OF_A_TRUNCATION = 20
+MOST_REQUESTS = 26
 
 
 class Note(Model, table=Table("notes", splits=[b"g", b"p"], durability="ASYNC_WAL")):
     d = Family(versions=3)
     name: Key[str] = key()
     text: Mapped[str] = column(d)
+
+
+class NumberedNote(Model, table="notes"):
+    d = Family()
+    name: Key[str] = key()
+    text: Mapped[int] = column(d)
 
 
 class Draft(Model, table="drafts"):
@@ -332,18 +348,14 @@ def test_what_is_written_during_the_wait_is_gone_or_refused(
     assert_sound(gateway)
 
 
-@pytest.mark.parametrize("number", range(REQUESTS_OF_A_TRUNCATION + 1))
+@pytest.mark.parametrize("number", range(MOST_REQUESTS))
 def test_a_truncation_that_was_killed_is_finished_by_the_next(
     gateway: MemoryGateway, number: int
 ) -> None:
     clock = Clock()
     killed = Process(gateway, crash_at(number))
-    try:
+    with suppress(CrashError):
         truncate(engine_on(killed, clock))
-    except CrashError:
-        is_killed = True
-    else:
-        is_killed = False
     _try_to_write_and_read(engine_on(gateway, clock))
 
     truncate(engine_on(gateway, clock))
@@ -355,7 +367,14 @@ def test_a_truncation_that_was_killed_is_finished_by_the_next(
         session.add(parcel(1))
     assert by_index(engine) == [(1, 1)]
     assert_sound(gateway)
-    assert is_killed is (number < REQUESTS_OF_A_TRUNCATION)
+
+
+def test_a_truncation_has_no_more_requests_than_are_tried_above(gateway: MemoryGateway) -> None:
+    process = Process(gateway)
+
+    truncate(engine_on(process, Clock()))
+
+    assert process.requests < MOST_REQUESTS
 
 
 def _try_to_write_and_read(engine: Engine) -> None:
@@ -496,4 +515,64 @@ def test_a_truncation_beside_another_one_ends_with_an_error(gateway: MemoryGatew
     with pytest.raises(ConflictError, match="at the same time"):
         truncate(engine)
 
+    assert_sound(gateway)
+
+
+# --- records and exclusive use --------------------------------------------------------------------
+
+
+def test_thrift1_alone_still_knows_the_truncated_table_as_the_recorded_one() -> None:
+    with connect("memory://") as engine:
+        engine.create_tables(Note)
+        engine.truncate_tables(Note)
+        alone = through(WithoutThrift2(gateway_of(engine)), engine)
+
+        with pytest.raises(SchemaDriftError):
+            alone.session().get(NumberedNote, name="a")
+
+
+def test_a_damaged_record_and_none_do_not_hinder_a_truncation(gateway: MemoryGateway) -> None:
+    for value in (b"{", b""):
+        mutation = RowMutation(b"parcels", puts=(Put(RECORD_COLUMN, value),))
+        gateway.execute(MutateRows(CATALOG_TABLE, (mutation,)))
+
+        truncate(engine_on(gateway, Clock()))
+
+        (row,) = gateway.execute(GetRows(CATALOG_TABLE, (b"parcels",), (RECORD_COLUMN,)))
+        assert row is not None
+        assert row.cells[RECORD_COLUMN].value == value
+
+
+def test_a_table_in_exclusive_use_is_refused() -> None:
+    with connect("memory://") as engine:
+        engine.create_tables(Note)
+        other = through(gateway_of(engine), engine)
+
+        with engine.exclusive(Note), pytest.raises(TableHeldError, match="exclusively"):
+            other.truncate_tables(Note)
+
+
+def test_nobody_uses_a_table_exclusively_while_it_is_truncated(gateway: MemoryGateway) -> None:
+    clock = Clock()
+    engine, other = engine_on(gateway, clock), engine_on(gateway, clock)
+    refused: list[str] = []
+
+    def use() -> None:
+        with pytest.raises(ConflictError) as caught, other.exclusive(Parcel):
+            pass
+        refused.append(caught.value.text)
+
+    clock.on_sleep.append(lambda: None if refused else use())
+    truncate(engine)
+
+    assert refused == ["the table is being truncated"]
+    assert_sound(gateway)
+
+
+def test_an_exclusive_truncation_waits_for_the_lease_only(gateway: MemoryGateway) -> None:
+    clock = Clock()
+
+    engine_on(gateway, clock).truncate_tables(Parcel, exclusive=True)
+
+    assert clock.now_s == 30
     assert_sound(gateway)

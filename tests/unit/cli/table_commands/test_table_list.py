@@ -80,8 +80,7 @@ class NumberedPerson(Model, table="people"):
 def engine(monkeypatch: pytest.MonkeyPatch) -> Iterator[Engine]:
     """Return the engine whose gateway every command uses."""
     engine = connect("memory://")
-    commands = ("tables", "table_commands.table_list", "table_commands.table_contents")
-    for module in commands:
+    for module in ("tables", "table_commands.table_list", "table_commands.table_contents"):
         monkeypatch.setattr(
             f"hbase_orm.cli.{module}.connect", lambda _: _Unclosed(through_own(engine))
         )
@@ -239,7 +238,7 @@ def test_a_damaged_record_is_described_as_such(engine: Engine, capsys: Capture) 
     _, out, _ = run(capsys, "describe", "orders")
 
     assert (
-        "  catalog      damaged: the table's record is damaged: it is unknown what the rows are"
+        "  catalog      the table's record is damaged: it is unknown what the rows are"
         in out.splitlines()
     )
     assert "  record       damaged" in out.splitlines()
