@@ -78,7 +78,7 @@ class TableComparison:
     def _of_declared(
         self, declared: DeclaredTable, periods: tuple[datetime, datetime] | None
     ) -> Protocol[ComparedTable]:
-        known = yield from read(declared.table)
+        known = yield from read(declared)
         names = yield from declared.names(periods)
         existing: list[TableDescriptor] = []
         checks = []

@@ -44,8 +44,14 @@ class RecordRead:
         return {} if self.record is None else dict(self.record.current.families)
 
 
-def read(table: str) -> Protocol[RecordRead]:
-    """Read the record of a table; a record that cannot be read is a difference."""
+def read(declared: DeclaredTable) -> Protocol[RecordRead]:
+    """Read the record of a table; a record that cannot be read is a difference.
+
+    For a foreign table nothing is read.
+    """
+    table = declared.table
+    if declared.is_foreign:
+        return RecordRead(None)
     try:
         return RecordRead((yield from read_record(table)))
     except RecordError as error:
@@ -75,7 +81,7 @@ def record_differences(
     table, record = declared.table, known.record
     if known.problem is not None:
         yield known.problem
-    if example is None or known.problem is not None:
+    if example is None or known.problem is not None or declared.is_foreign:
         return
     if record is None:
         is_ours = KEY_ATTRIBUTE in example.attributes
