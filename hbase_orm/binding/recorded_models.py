@@ -223,8 +223,11 @@ def _is_recorded(schema: TableSchema, recorded: Declaration) -> bool:
         rows = recorded.rows_of(declared)
         ((name, own),) = declared.models.items()
         known = None if rows is None else rows.models.get(name)
-        if known is None or own.fields != known.fields:
+        if rows is None or known is None or own.fields != known.fields:
             return False
+        both = rows.columns.keys() & declared.columns.keys()
+        if any(rows.columns[each].codec != declared.columns[each].codec for each in both):
+            return False  # entries of codes that the model lacks look stale to it
     return True
 
 

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Final
 
 from hbase_orm.ops import FamilyDescriptor
-from hbase_orm.record.specifications import Spec
+from hbase_orm.record.specifications import Spec, same_key
 from hbase_orm.record.stored_values import StoredValue, latin, newer
 
 RECORD_VERSION: Final = 1
@@ -48,7 +48,7 @@ class RecordedModel:
     Attributes:
         key: The key fields, in the order in which the row key mentions them.
         fields: The columns (for dynamic columns, the prefix) by the name of the field.
-        former: The same for names that the model had before, and older programs still have.
+        former: The same for all names that the model had before, the oldest first.
     """
 
     key: tuple[str, ...]
@@ -57,7 +57,7 @@ class RecordedModel:
 
     @property
     def names(self) -> dict[str, bytes]:
-        """The columns by former and present names of fields."""
+        """The columns by all names that fields had or have, the oldest first."""
         return {**self.former, **self.fields}
 
 
@@ -130,7 +130,7 @@ class Declaration:
         (name,) = declared.models
         kinds = [each for each in self.rows if each.record_type == declared.record_type]
         named = [each for each in kinds if name in each.models]
-        alike = [each for each in kinds if each.key == declared.key]
+        alike = [each for each in kinds if same_key(each.key, declared.key)]
         return next(iter((*named, *alike, *kinds)), None)
 
 

@@ -13,7 +13,12 @@ from dataclasses import asdict, dataclass
 from enum import Enum
 
 from hbase_orm.ops import FamilyDescriptor
-from hbase_orm.record.declaration import Declaration, RecordedModel, RecordedRows
+from hbase_orm.record.declaration import (
+    Declaration,
+    RecordedColumn,
+    RecordedModel,
+    RecordedRows,
+)
 from hbase_orm.record.spec_notation import codec_text, exact_text, key_text, raw_text
 from hbase_orm.record.specifications import Spec, same_codec, same_key
 
@@ -67,6 +72,7 @@ def differences(
         *_of_key(recorded, declared, model),
         *_of_anchor(recorded, declared),
         *_of_columns(recorded, declared),
+        *_of_overlaps(recorded.columns, declared.columns),
         *_of_fields(recorded, name, model),
         *family_differences(families.families, own.families),
         *_of_tables(families, own),
@@ -93,8 +99,9 @@ def _of_key(
         )
         return
     # Fields may be renamed, but two fields of one type must not change places.
-    compatible = [each for each in recorded.models.values() if _same_places(each.key, model.key)]
-    if recorded.models and not compatible:
+    own = [known for name, known in recorded.models.items() if name in declared.models]
+    others = own or recorded.models.values()
+    if recorded.models and not any(_same_places(each.key, model.key) for each in others):
         yield Difference(
             Weight.CONTRADICTION,
             "order of the key fields",
@@ -163,6 +170,13 @@ def _of_columns(recorded: RecordedRows, declared: RecordedRows) -> Iterator[Diff
                 codec_text(known.codec),
                 codec_text(own.codec),
             )
+        elif known.codec != own.codec:
+            yield Difference(
+                Weight.HARMLESS,
+                f"values of column {_text(column)}",
+                codec_text(known.codec),
+                codec_text(own.codec),
+            )
         elif known.is_required != own.is_required and column != recorded.anchor:
             yield Difference(
                 Weight.HARMLESS,
@@ -175,6 +189,32 @@ def _of_columns(recorded: RecordedRows, declared: RecordedRows) -> Iterator[Diff
             yield Difference(
                 Weight.HARMLESS, f"column {_text(column)}", codec_text(known.codec), ""
             )
+
+
+def _of_overlaps(
+    recorded: Mapping[bytes, RecordedColumn], declared: Mapping[bytes, RecordedColumn]
+) -> Iterator[Difference]:
+    """Yield a contradiction for each column that only one side counts as a dynamic one.
+
+    Whoever counts it as a dynamic column would decode and delete it as an entry of that field.
+    """
+    for prefix in (name for name, each in declared.items() if each.role == "dynamic"):
+        for name, known in recorded.items():
+            if name.startswith(prefix) and name not in declared:
+                yield _overlap(name, known, declared[prefix], is_recorded=True)
+    for prefix in (name for name, each in recorded.items() if each.role == "dynamic"):
+        for name, own in declared.items():
+            if name.startswith(prefix) and name not in recorded:
+                yield _overlap(name, own, recorded[prefix], is_recorded=False)
+
+
+def _overlap(
+    name: bytes, column: RecordedColumn, dynamic: RecordedColumn, *, is_recorded: bool
+) -> Difference:
+    own_text = f"{column.role} {codec_text(column.codec)}"
+    within = f"dynamic columns {codec_text(dynamic.codec)}"
+    sides = (own_text, within) if is_recorded else (within, own_text)
+    return Difference(Weight.CONTRADICTION, f"column {_text(name)}", *sides)
 
 
 def _of_fields(recorded: RecordedRows, name: str, model: RecordedModel) -> Iterator[Difference]:

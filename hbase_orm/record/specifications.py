@@ -141,6 +141,13 @@ def _is_codes(codes: object) -> TypeGuard[dict[str, str]]:
     return isinstance(codes, dict) and all(isinstance(code, str) for code in codes.values())
 
 
+def joined_codec(recorded: Spec, declared: Spec) -> Spec:
+    """Return the codec of a column that follows both declarations: it has the codes of both."""
+    if "codes" not in recorded or "codes" not in declared:
+        return declared
+    return {**declared, "codes": {**recorded["codes"], **declared["codes"]}}
+
+
 def same_key(recorded: Sequence[Spec], declared: Sequence[Spec]) -> bool:
     """Return whether two row keys have the same bytes for the same values."""
     return len(recorded) == len(declared) and all(map(same_codec, recorded, declared))

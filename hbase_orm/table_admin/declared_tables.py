@@ -33,6 +33,11 @@ class DeclaredTable:
         return self.creations[0].bound
 
     @property
+    def is_foreign(self) -> bool:
+        """Whether other programs own the table, so that it has no record."""
+        return self.first.schema.is_foreign
+
+    @property
     def models(self) -> tuple[str, ...]:
         """The names of the models."""
         return tuple(creation.bound.schema.model_name for creation in self.creations)

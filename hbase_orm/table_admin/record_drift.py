@@ -47,8 +47,13 @@ class RecordRead:
 
 
 def read(declared: DeclaredTable, features: frozenset[Feature]) -> Protocol[RecordRead]:
-    """Read the record of a table; a missing, unreadable or foreign one is a problem."""
+    """Read the record of a table; a missing, unreadable or foreign one is a problem.
+
+    For a foreign table of other programs nothing is read.
+    """
     table = declared.table
+    if declared.is_foreign:
+        return RecordRead(None)
     try:
         record = yield from read_record(table)
     except RecordError as error:
@@ -59,13 +64,14 @@ def read(declared: DeclaredTable, features: frozenset[Feature]) -> Protocol[Reco
     if record is None:
         return RecordRead(None, _problem(table, "", Drift.MISSING, _WRITE))
     which = yield from identity(record, declared.first.tables, features)
+    problem = None
     if which is Identity.OTHER:
         actual = "of an earlier table with this name"
-        return RecordRead(None, _problem(table, actual, Drift.MISSING, _WRITE))
-    if which is Identity.UNKNOWN:
+        record, problem = None, _problem(table, actual, Drift.MISSING, _WRITE)
+    elif which is Identity.UNKNOWN:
         actual = "of this table, or of an earlier one with this name"
-        return RecordRead(record, _problem(table, actual, Drift.UNDECIDED, _WRITE))
-    return RecordRead(record)
+        problem = _problem(table, actual, Drift.UNDECIDED, _WRITE)
+    return RecordRead(record, problem)
 
 
 def _problem(table: str, actual: str, drift: Drift, fix: str) -> TableDifference:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from hbase_orm.binding.bound_model import BoundModel
@@ -20,9 +20,10 @@ from hbase_orm.index.catalog.registration import require_record
 from hbase_orm.numbering.create_tables import create_if_missing
 from hbase_orm.ops import CreateTable, Protocol, TableDescriptor
 from hbase_orm.record.declaration import Declaration, RecordedModel, RecordedRows, TableRecord
-from hbase_orm.record.differences import Weight
+from hbase_orm.record.differences import Difference, Weight
 from hbase_orm.record.recorded_schema import recorded_names
 from hbase_orm.record.snapshots import declaration_of
+from hbase_orm.record.specifications import joined_codec, same_key
 from hbase_orm.record.store import ID_ATTRIBUTE, ID_BYTES, change_record, read_record
 from hbase_orm.schema import TableSchema
 
@@ -110,18 +111,56 @@ def refuse_contradictions(
     if kind in {Identity.OTHER, Identity.MISSING}:
         return None
     there = yield from described(bounds[0].schema.table)
-    families = () if there is None else (family.name for family in there.families)
-    existing = {f"family {name.decode()}" for name in families}
+    existing = None if there is None else frozenset(family.name for family in there.families)
+    _refuse_differing(bounds, record, existing, is_certain=kind is Identity.SAME)
+    return record
+
+
+def _refuse_differing(
+    bounds: Sequence[BoundModel],
+    record: TableRecord,
+    families: frozenset[bytes] | None,
+    *,
+    is_certain: bool,
+) -> None:
+    """Raise an error for a model that contradicts a record.
+
+    Args:
+        bounds: The bound models of one table.
+        record: The record.
+        families: The families that the table has; None if it does not exist.
+        is_certain: Whether the record is certainly that of the table.
+
+    Raises:
+        SchemaDriftError: A model contradicts the record. Or it makes a plain table guarded, in
+            which models that leave out the anchor have written rows without it.
+    """
+    existing = {f"family {name.decode()}" for name in families or ()}
     for schema in distinct_schemas(bounds):
-        differing = compared(schema, record)
+        differing = [*compared(schema, record), *_of_guards(schema, record.current)]
         if any(
             each.weight is Weight.CONTRADICTION
-            or (there is not None and each.weight is Weight.NO_FAMILY)
+            or (families is not None and each.weight is Weight.NO_FAMILY)
             for each in differing
             if each.subject not in existing
         ):
-            raise drift_error(schema, differing, is_certain=kind is Identity.SAME)
-    return record
+            raise drift_error(schema, differing, is_certain=is_certain)
+
+
+def _of_guards(schema: TableSchema, recorded: Declaration) -> Iterator[Difference]:
+    """Yield a contradiction if rows may lack the anchor that guarded rows must have."""
+    if recorded.is_guarded or not schema.is_guarded:
+        return
+    for rows in recorded.rows:
+        for name, model in rows.models.items():
+            if rows.anchor is not None and rows.anchor not in model.names.values():
+                column = rows.anchor.decode("utf-8", "backslashreplace")
+                yield Difference(
+                    Weight.CONTRADICTION,
+                    f"column {column}, which shows that a row exists",
+                    f"left out by the recorded model {name}",
+                    "in every row of a table with guards",
+                )
 
 
 def write_record(
@@ -154,8 +193,12 @@ def write_record(
     regions_ms = yield from newest_region_ms(example)
 
     def edit(known: TableRecord | None) -> TableRecord:
-        if known is None or not is_known:
+        # Another program may have written the record since it was read here.
+        is_newer = known is not None and known != record and known.table_id == table_id
+        if known is None or not (is_known or is_newer):
             return TableRecord(table_id, declared, regions_ms=regions_ms)
+        if is_newer:
+            _refuse_differing(bounds, known, frozenset(declared.families), is_certain=True)
         youngest_ms = max(known.regions_ms, regions_ms)
         return replace(known, current=merged(known.current, declared), regions_ms=youngest_ms)
 
@@ -223,7 +266,9 @@ def merged(recorded: Declaration, declared: Declaration) -> Declaration:
 
 
 def _have_one_key(recorded: RecordedRows, declared: RecordedRows) -> bool:
-    return recorded.record_type == declared.record_type and recorded.key == declared.key
+    return recorded.record_type == declared.record_type and (
+        same_key(recorded.key, declared.key) or same_key(declared.key, recorded.key)
+    )
 
 
 def _merged_rows(recorded: RecordedRows, declared: RecordedRows) -> RecordedRows:
@@ -236,7 +281,7 @@ def _merged_rows(recorded: RecordedRows, declared: RecordedRows) -> RecordedRows
         column: replace(
             each,
             is_required=each.is_required and declared.columns.get(column, each).is_required,
-            codec=declared.columns.get(column, each).codec,
+            codec=joined_codec(each.codec, declared.columns.get(column, each).codec),
         )
         for column, each in recorded.columns.items()
     }
@@ -246,7 +291,8 @@ def _merged_rows(recorded: RecordedRows, declared: RecordedRows) -> RecordedRows
         for name, known in recorded.models.items()
         if name in declared.models
     }
-    return replace(recorded, columns={**kept, **new}, models=models)
+    key = tuple(map(joined_codec, recorded.key, declared.key))
+    return replace(recorded, key=key, columns={**kept, **new}, models=models)
 
 
 def _with_former_names(declared: RecordedModel, known: RecordedModel) -> RecordedModel:
@@ -254,5 +300,5 @@ def _with_former_names(declared: RecordedModel, known: RecordedModel) -> Recorde
 
     Key fields keep their first names: the catalog describes indexes by them.
     """
-    former = {name: c for name, c in known.names.items() if name not in declared.fields}
+    former = known.former if known.fields == declared.fields else known.names
     return replace(declared, key=known.key, former=former)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from types import new_class
 from typing import Any
 
 import pytest
@@ -212,7 +213,8 @@ def test_a_row_without_a_new_required_column_is_changed_without_it() -> None:
             session.replace(part)
 
     with engine.session() as session:
-        assert session.get(first, shelf="a", n=1).name == "Bolt"
+        kept: Any = session.get(first, shelf="a", n=1)
+    assert kept.name == "Bolt"
 
 
 def test_a_record_type_keeps_its_text_in_row_keys() -> None:
@@ -231,7 +233,9 @@ def test_a_record_type_keeps_its_text_in_row_keys() -> None:
         n: Key[int] = key(codecs.uint32())
         __rowkey__ = rowkey(n, RecordType())
 
-    order: Any = type(Again)("Order", (Again,), {"__module__": __name__}, record_type="P")
+    order: Any = new_class(
+        "Order", (Again,), {"record_type": "P"}, lambda body: body.update(__module__=__name__)
+    )
     engine = connect("memory://")
     engine.create_tables(Base)
     with engine.session() as session:
