@@ -17,6 +17,7 @@ from hbase_orm.record.declaration import Declaration, TableRecord
 from hbase_orm.record.differences import Difference, Weight
 from hbase_orm.record.snapshots import declaration_of
 from hbase_orm.record.store import change_record, read_record
+from hbase_orm.schema import TableSchema, record_types_of
 from hbase_orm.table_admin.changes import TableChange
 from hbase_orm.table_admin.declared_tables import DeclaredTable
 from hbase_orm.table_admin.option_drift import stale_record_families
@@ -118,18 +119,33 @@ def _of_rows(declared: DeclaredTable, record: TableRecord) -> Iterator[TableDiff
 def _compared(declared: DeclaredTable, record: TableRecord) -> list[Difference]:
     """Return the differences of rows; families are left out, because tables decide about them.
 
-    What a model leaves out is a difference only if it is a contradiction: views have fewer
-    columns.
+    What a model leaves out is a difference if it is a contradiction, or if the model declared it
+    when the record was written. Views have fewer columns.
     """
     families = {family.name: family for family in declared.families}
     current = replace(record.current, families={**record.current.families, **families})
     known = replace(record, current=current)
-    differing = (each for schema in declared.schemas for each in compared(schema, known))
-    return [
-        each
-        for each in dict.fromkeys(differing)
-        if each.declared or each.weight is Weight.CONTRADICTION
-    ]
+    differing: list[Difference] = []
+    for schema in declared.schemas:
+        own = _own_columns(schema, record)
+        differing += [
+            each
+            for each in compared(schema, known)
+            if each.declared or each.weight is Weight.CONTRADICTION or each.subject in own
+        ]
+    return list(dict.fromkeys(differing))
+
+
+def _own_columns(schema: TableSchema, record: TableRecord) -> set[str]:
+    """Return the subjects of the columns that a model declared when the record was written."""
+    names = {each.model_name for each in (schema, *(record_types_of(schema) or ()))}
+    return {
+        f"column {column.decode('utf-8', 'backslashreplace')}"
+        for rows in record.current.rows
+        for name, model in rows.models.items()
+        if name in names
+        for column in model.fields.values()
+    }
 
 
 def updated(record: TableRecord, declared: DeclaredTable) -> TableRecord:
