@@ -114,6 +114,9 @@ def checked_column(schema: TableSchema) -> bytes:
     """
     if schema.marker is not None:
         return schema.marker
+    shared = schema.in_every_row  # all programs write it
+    if schema.existence is not None and shared and not may_be_empty(shared[0].codec):
+        return shared[0].column
     required = schema.written_by_all or [c for c in schema.columns if c.is_required]
     sure = [column for column in required if not may_be_empty(column.codec)]
     return (sure or required)[0].column

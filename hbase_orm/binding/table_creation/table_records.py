@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from hbase_orm.binding.bound_model import BoundModel
 from hbase_orm.binding.recorded_models import compared, drift_error
+from hbase_orm.binding.table_creation.existing_anchors import with_existing_anchor
 from hbase_orm.binding.table_creation.existing_tables import KEY_ATTRIBUTE, described
 from hbase_orm.binding.table_creation.model_tables import create
 from hbase_orm.binding.table_creation.shared_tables import Creation
@@ -190,6 +191,8 @@ def write_record(
     keys = {key_text(bound.schema) for bound in bounds}
     if not is_new and not is_known and there.attributes.get(KEY_ATTRIBUTE) not in keys:
         return  # others made the table, or for another key: `adopt` records what its rows are
+    if not is_new and not is_known:
+        declared = yield from with_existing_anchor(example, declared)
     regions_ms = yield from newest_region_ms(example)
 
     def edit(known: TableRecord | None) -> TableRecord:
