@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from hbase_orm import Engine, connect
+from hbase_orm.binding.dictionaries import in_namespace
+from hbase_orm.numbering.create_tables import ensure_namespace
 from tests.support.declarations.pair_run import run_pairs
 from tests.support.declarations.programs import Programs
 from tests.support.declarations.random_pairs import random_pairs
@@ -26,6 +28,8 @@ Record = Callable[[str, object], None]
 @pytest.fixture(scope="module")
 def shared_engine(url: str) -> Iterator[Engine]:
     with connect(url) as engine:
+        # Thrift1 alone cannot create a namespace.
+        engine._runtime.run(ensure_namespace(in_namespace("any", engine.options.namespace)))
         yield engine
 
 
