@@ -78,8 +78,12 @@ def spoil(store: Store, model: Any, value: bytes) -> None:
 
 
 def stored_rows(store: Store) -> list[list[Row]]:
-    tables = [*map(store.table, MODELS), CATALOG_TABLE]
-    return [run_protocol(fetch_once(Scan(table)), store.run) for table in tables]
+    """Return the rows of the models' tables, and the catalog's rows of these tables."""
+    tables = [*map(store.table, MODELS)]
+    rows = [run_protocol(fetch_once(Scan(table)), store.run) for table in tables]
+    keys = tuple(table.encode() for table in tables)
+    catalogued = store.run(GetRows(CATALOG_TABLE, keys))
+    return [*rows, [row for row in catalogued if row is not None]]
 
 
 def deleted(engine: Engine, model: Any) -> None:
