@@ -155,7 +155,7 @@ def salt_count(edited: Edited) -> ModelSpec | None:
     spec = edited.spec
     if spec.types or spec.period or not edited.touch("salt"):
         return None
-    return replace(spec, salt=edited.chance.choice([n for n in (0, 2, 4, 8) if n != spec.salt]))
+    return replace(spec, salt=edited.chance.choice([n for n in (0, 2, 4, 8, 8) if n != spec.salt]))
 
 
 def record_types_text(edited: Edited) -> ModelSpec | None:

@@ -159,10 +159,13 @@ def add_index(edited: Edited) -> ModelSpec | None:
 
 
 def remove_index(edited: Edited) -> ModelSpec | None:
+    """Take one index away, or all: then the model is plain, and the table has guards."""
     if not edited.spec.indexes or not edited.touch("indexes"):
         return None
     chosen = edited.chance.choice(edited.spec.indexes)
     kept = tuple(index for index in edited.spec.indexes if index != chosen)
+    if edited.chance.random() < 0.5:
+        kept = ()
     return replace(edited.spec, indexes=kept)
 
 

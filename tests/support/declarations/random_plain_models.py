@@ -36,6 +36,9 @@ SHAPES = (
 INDEXED_SHAPES: Final = frozenset({"guarded", "without thrift2"})
 """The families whose models have indexes."""
 
+COUNTED: Final = {"guarded": 0.5}
+"""The share of models with a counter: a counter alone makes no row of a guarded table."""
+
 SELDOM: Final = 0.25
 """The share of models that have what their family need not have."""
 
@@ -84,7 +87,7 @@ def _random_columns(chance: Random, shape: str) -> list[FieldSpec]:
 
 def _random_others(chance: Random, shape: str) -> Iterator[FieldSpec]:
     """Yield counters, dynamic columns and a version column."""
-    if shape == "counters" or chance.random() < SELDOM:
+    if shape == "counters" or chance.random() < COUNTED.get(shape, SELDOM):
         yield FieldSpec("hits", "d:h", INT64, role="counter")
     if shape == "dynamic" or chance.random() < SELDOM:
         yield FieldSpec("tags", "e:t:", TEXT, role="dynamic")
