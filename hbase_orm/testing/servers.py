@@ -66,7 +66,7 @@ def start(choice: Choice, owner_pid: int) -> Running:
 def _start_docker(owner_pid: int) -> Running:
     from hbase_orm.testing.containers import HBaseContainer  # noqa: PLC0415  # optional
 
-    container = HBaseContainer(owner_pid=owner_pid).start()
+    container = HBaseContainer(owner_pid=owner_pid, heap="1g").start()
     with closing(container.client):
         return Running(container.url, "docker", container.get_container_id())
 

@@ -25,7 +25,12 @@ from hbase_orm import (
     select,
 )
 from hbase_orm.binding.table_creation.existing_tables import KEY_ATTRIBUTE
-from hbase_orm.errors import CompressionMissingError, FeatureMissingError, SchemaError
+from hbase_orm.errors import (
+    CompressionMissingError,
+    FeatureMissingError,
+    SchemaDriftError,
+    SchemaError,
+)
 from hbase_orm.index.catalog.entry import IndexState, TableState
 from hbase_orm.numbering.create_tables import ensure_namespace
 from hbase_orm.ops import (
@@ -278,13 +283,22 @@ def test_a_second_call_makes_and_alters_nothing(engine: Engine) -> None:
 def test_an_existing_table_is_not_altered_by_a_model_that_says_otherwise(engine: Engine) -> None:
     class Narrow(Model, table="wide"):
         plain = Family(versions=9)
-        other = Family()
         name: Key[str] = key()
         value: Mapped[str] = column(plain)
 
     before = described(engine, "wide")
 
     assert engine.create_tables(Narrow) == []
+    assert described(engine, "wide") == before
+
+    class Other(Model, table="wide"):
+        plain = Family()
+        other = Family()
+        name: Key[str] = key()
+        value: Mapped[str] = column(plain)
+
+    with pytest.raises(SchemaDriftError, match="family other"):
+        engine.create_tables(Other)
     assert described(engine, "wide") == before
 
 

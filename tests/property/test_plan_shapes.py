@@ -114,6 +114,7 @@ class Part(Model, table="parts"):
 
 
 OTHERS: dict[str, Any] = {
+    "is_timeline": True,
     "orders": (Part.number.desc(),),
     "row_limit": 5,
     "index": Part.by_price,

@@ -147,6 +147,7 @@ class Select(Generic[T]):
             id(self.index),
             self.full_scan_allowed,
             self.caching_rows,
+            self.is_timeline,
         )
 
     def where(self, *conditions: Condition) -> Self:
