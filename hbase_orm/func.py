@@ -29,10 +29,10 @@ def count(field: Expr[Any] | None = None, /) -> Expr[int]:
 
 
 @overload
-def sum(field: Expr[T | None], /) -> Expr[T]: ...  # noqa: A001
+def sum(field: Expr[T | None], /) -> Expr[T]: ...
 @overload
-def sum(field: Expr[T], /) -> Expr[T]: ...  # noqa: A001
-def sum(field: Expr[Any], /) -> Expr[Any]:  # noqa: A001 - called func.sum, as in SQL
+def sum(field: Expr[T], /) -> Expr[T]: ...
+def sum(field: Expr[Any], /) -> Expr[Any]:
     """Return the sum of a field's values that are not None; the sum is zero without any values.
 
     So the sum is never None, not even of a field that may be None. Integers, floats, decimals and
@@ -42,19 +42,19 @@ def sum(field: Expr[Any], /) -> Expr[Any]:  # noqa: A001 - called func.sum, as i
 
 
 @overload
-def min(field: Expr[T | None], /) -> Expr[T | None]: ...  # noqa: A001
+def min(field: Expr[T | None], /) -> Expr[T | None]: ...
 @overload
-def min(field: Expr[T], /) -> Expr[T | None]: ...  # noqa: A001
-def min(field: Expr[Any], /) -> Expr[Any]:  # noqa: A001 - called func.min, as in SQL
+def min(field: Expr[T], /) -> Expr[T | None]: ...
+def min(field: Expr[Any], /) -> Expr[Any]:
     """Return the smallest value of a field, ignoring None; None if no row has a value."""
     return Aggregate("min", field)
 
 
 @overload
-def max(field: Expr[T | None], /) -> Expr[T | None]: ...  # noqa: A001
+def max(field: Expr[T | None], /) -> Expr[T | None]: ...
 @overload
-def max(field: Expr[T], /) -> Expr[T | None]: ...  # noqa: A001
-def max(field: Expr[Any], /) -> Expr[Any]:  # noqa: A001 - called func.max, as in SQL
+def max(field: Expr[T], /) -> Expr[T | None]: ...
+def max(field: Expr[Any], /) -> Expr[Any]:
     """Return the greatest value of a field, ignoring None; None if no row has a value."""
     return Aggregate("max", field)
 

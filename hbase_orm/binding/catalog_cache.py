@@ -110,7 +110,8 @@ class CatalogCache:
         try:
             return (yield from self._read_now(table))
         finally:
-            self._reading.pop(table, None)
+            if self._reading.get(table) is own:  # not the mark of a thread that takes too long
+                del self._reading[table]
 
     def _read_now(self, table: str) -> Protocol[ReadEntry]:
         at_s = self.monotonic_s()

@@ -78,7 +78,7 @@ class ExclusiveTables:
                 self._runner.run(_take(table, hold, wait_s))
                 use.renewals.start()
                 self._runner.run(_wait(wait_s, on_wait))
-            except BaseException:
+            except BaseException:  # also an interrupt: the table is released
                 self._end(table, use, is_failed=True)
                 raise
             self._runner.catalog.own_holds.add(hold.id)
