@@ -287,23 +287,22 @@ def drift_error(
         differing: What differs.
         is_certain: Whether the table is certainly the one that the record describes.
     """
+    contradictions = [each for each in differing if each.weight in _REFUSED]
     return SchemaDriftError(
         "the model contradicts the record of its table: it would misread or hide rows",
         model=schema.model_name,
         table=schema.table,
-        differences=[str(each) for each in differing if each.weight is not Weight.OPTION],
-        fix="declare what the record says; or change the rows with a migration; "
-        + _adopt(is_certain=is_certain),
+        differences=[str(each) for each in contradictions],
+        fix=_HOW_TO_AGREE if is_certain else f"{_HOW_TO_AGREE}; {_IF_MADE_AGAIN}",
     )
 
 
-def _adopt(*, is_certain: bool) -> str:
-    if is_certain:
-        return (
-            "or, if the table was made by other means, and the record is wrong about its rows, run "
-            "'hbase-orm tables adopt'"
-        )
-    return (
-        "or, if the table was made again by other means, which programs without Thrift2 cannot "
-        "find out, run 'hbase-orm tables adopt'"
-    )
+_REFUSED: Final = frozenset({Weight.CONTRADICTION, Weight.NO_FAMILY})
+_HOW_TO_AGREE: Final = (
+    "declare what the record says, or move the rows to a table of another name with the new "
+    "declaration"
+)
+_IF_MADE_AGAIN: Final = (
+    "or, if the table was made again by other means, which programs without Thrift2 cannot find "
+    "out, run 'hbase-orm tables adopt'"
+)

@@ -46,14 +46,16 @@ class RecordedModel:
     """The names that a model gives to the parts of a row.
 
     Attributes:
-        key: The key fields, in the order in which the row key mentions them.
+        key: The first names of the key fields, in the order in which the row key mentions them.
         fields: The columns (for dynamic columns, the prefix) by the name of the field.
         former: The same for all names that the model had before, the oldest first.
+        later_keys: The names that the key fields got later, in the same order.
     """
 
     key: tuple[str, ...]
     fields: Mapping[str, bytes]
     former: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
+    later_keys: tuple[tuple[str, ...], ...] = ()
 
     @property
     def names(self) -> dict[str, bytes]:
@@ -246,6 +248,7 @@ def _stored_rows(rows: RecordedRows) -> Spec:
                 "key": list(model.key),
                 "fields": {field: _text(column) for field, column in model.fields.items()},
                 "former": {field: _text(column) for field, column in model.former.items()},
+                **({"later keys": list(map(list, model.later_keys))} if model.later_keys else {}),
             }
             for name, model in rows.models.items()
         },
@@ -325,9 +328,15 @@ def _column_of(stored: StoredValue) -> RecordedColumn:
 
 
 def _model_of(stored: StoredValue) -> RecordedModel:
-    content = stored.members("key", "fields", "former")
+    later = "later keys"
+    content = stored.members("key", "fields", "former", optional=frozenset({later}))
     return RecordedModel(
-        tuple(name.typed(str) for name in content["key"].items()),
+        _names_of(content["key"]),
         {field: column.data() for field, column in content["fields"].each()},
         {field: column.data() for field, column in content["former"].each()},
+        tuple(map(_names_of, content[later].items())) if later in content else (),
     )
+
+
+def _names_of(stored: StoredValue) -> tuple[str, ...]:
+    return tuple(name.typed(str) for name in stored.items())

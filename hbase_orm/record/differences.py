@@ -101,13 +101,18 @@ def _of_key(
     # Fields may be renamed, but two fields of one type must not change places.
     own = [known for name, known in recorded.models.items() if name in declared.models]
     others = own or recorded.models.values()
-    if recorded.models and not any(_same_places(each.key, model.key) for each in others):
+    if recorded.models and not any(_keeps_places(each, model.key) for each in others):
         yield Difference(
             Weight.CONTRADICTION,
             "order of the key fields",
             ", ".join(first.key),
             ", ".join(model.key),
         )
+
+
+def _keeps_places(recorded: RecordedModel, declared: tuple[str, ...]) -> bool:
+    """Return whether no key field stands where another one stood, under any of its names."""
+    return all(_same_places(names, declared) for names in (recorded.key, *recorded.later_keys))
 
 
 def _same_places(recorded: tuple[str, ...], declared: tuple[str, ...]) -> bool:

@@ -33,6 +33,9 @@ Spec = dict[str, Any]
 _UNSTORED: Final = frozenset({"inputs", "sorts", "repeating", "values", "function"})
 
 
+_CODES: Final = "codes"
+
+
 def codec_spec(codec: Codec[Any]) -> Spec:
     """Return the specification of a codec."""
     spec: Spec = {"codec": codec.name}
@@ -42,7 +45,7 @@ def codec_spec(codec: Codec[Any]) -> Spec:
         case Enumerated(inner=inner):
             spec["values"] = codec_spec(inner)
         case Code(pairs=pairs):
-            spec["codes"] = {value_text(value): data.hex() for value, data in pairs}
+            spec[_CODES] = {value_text(value): data.hex() for value, data in pairs}
         case OrNone(part=part):
             spec["value"] = _part_spec(part, {})
         case _ if is_dataclass(codec):
@@ -122,18 +125,37 @@ def _plain_list(values: Sequence[Any]) -> Any:
 
 
 def same_codec(recorded: Spec, declared: Spec) -> bool:
-    """Return whether two codecs read each other's bytes alike.
+    """Return whether two codecs, or two parts of row keys, read each other's bytes alike.
 
-    New codes and new members of an enum do not change what the old bytes mean.
+    New codes do not change what the old bytes mean, also in a codec or part within another one.
     """
-    old, new = recorded.get("codes"), declared.get("codes")
-    if not (_is_codes(old) and _is_codes(new)):
-        return recorded == declared
-    return (
-        {**recorded, "codes": 0} == {**declared, "codes": 0}
-        and all(new.get(value, data) == data for value, data in old.items())
-        and len({**old, **new}) == len({*old.values(), *new.values()})
-    )
+    return _reads_alike(recorded, declared)
+
+
+def _reads_alike(recorded: Any, declared: Any) -> bool:
+    match recorded, declared:
+        case dict(), dict():
+            old: Spec = recorded
+            new: Spec = declared
+            return old.keys() == new.keys() and all(
+                _same_codes(value, new[name])
+                if name == _CODES and _is_codes(value) and _is_codes(new[name])
+                else _reads_alike(value, new[name])
+                for name, value in old.items()
+            )
+        case list(), list():
+            olds: list[Any] = recorded
+            news: list[Any] = declared
+            return len(olds) == len(news) and all(map(_reads_alike, olds, news))
+        case _:
+            return bool(recorded == declared)
+
+
+def _same_codes(old: Mapping[str, str], new: Mapping[str, str]) -> bool:
+    """Return whether codes contradict each other neither by a value nor by a code."""
+    return all(new.get(value, data) == data for value, data in old.items()) and len(
+        {**old, **new}
+    ) == len({*old.values(), *new.values()})
 
 
 def _is_codes(codes: object) -> TypeGuard[dict[str, str]]:
@@ -142,10 +164,23 @@ def _is_codes(codes: object) -> TypeGuard[dict[str, str]]:
 
 
 def joined_codec(recorded: Spec, declared: Spec) -> Spec:
-    """Return the codec of a column that follows both declarations: it has the codes of both."""
-    if "codes" not in recorded or "codes" not in declared:
-        return declared
-    return {**declared, "codes": {**recorded["codes"], **declared["codes"]}}
+    """Return the codec, or the part of a row key, that follows both: it has the codes of both."""
+    joined: Spec = {}
+    for name, new in declared.items():
+        joined[name] = _joined(name, recorded.get(name), new)
+    return joined
+
+
+def _joined(name: str, old: Any, new: Any) -> Any:
+    match old, new:
+        case dict(), dict() if name == _CODES:
+            return {**old, **new}
+        case dict(), dict():
+            return joined_codec(old, new)
+        case list(), list() if len(old) == len(new):
+            return [_joined("", before, after) for before, after in zip(old, new, strict=True)]
+        case _:
+            return new
 
 
 def same_key(recorded: Sequence[Spec], declared: Sequence[Spec]) -> bool:

@@ -42,7 +42,10 @@ from hbase_orm.record.store import ID_ATTRIBUTE, replace_record
 from hbase_orm.schema import TableSchema, record_types_of
 from hbase_orm.table_admin.sampling import Sample, kind_of, sample_tables
 
-_KEEP: Final = "declare what the record says; or change the rows with a migration"
+_KEEP: Final = (
+    "declare what the record says, or move the rows to a table of another name with the new "
+    "declaration"
+)
 
 Reason = Literal["no record", "a record of another table", "a damaged record", "recorded already"]
 

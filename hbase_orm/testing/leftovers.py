@@ -51,7 +51,9 @@ def remove_leftovers(client: DockerClient) -> None:
     """Remove the containers whose owners have ended, with their volumes."""
     import docker.errors  # noqa: PLC0415  # imported by the caller already; keep this module cheap
 
-    for container in client.containers.list(all=True, filters={"label": LABEL}):
+    labelled: dict[str, str | list[str] | bool] = {"label": LABEL}
+    # Another run may remove a container while the list is made.
+    for container in client.containers.list(all=True, filters=labelled, ignore_removed=True):
         if is_gone(container.labels[LABEL]):
             # Another run may be removing the same container.
             with contextlib.suppress(docker.errors.NotFound, docker.errors.APIError):

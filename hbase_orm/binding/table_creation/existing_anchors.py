@@ -1,38 +1,109 @@
-"""Chooses the anchor of a table whose rows are older than its record."""
+"""Chooses the anchor of rows that are older than their record."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Final
 
+from hbase_orm.binding.bound_model import BoundModel
 from hbase_orm.binding.table_creation.existing_tables import SAMPLED_ROWS
 from hbase_orm.errors import SchemaDriftError
-from hbase_orm.ops import Protocol, Scan, fetch_once
-from hbase_orm.record.declaration import Declaration
+from hbase_orm.model.declare.placement import record_type_test
+from hbase_orm.ops import Protocol, ResumableScan, Row, Scan
+from hbase_orm.record.declaration import NO_TYPE, Declaration, RecordedRows
+from hbase_orm.record.snapshots import type_of
+
+MOST_ROWS_READ: Final = 10_000
+"""The most rows that are read to find rows of a record type; only their keys and columns are."""
+
+IsOwn = Callable[[bytes], bool]
 
 
-def with_existing_anchor(table: str, declared: Declaration) -> Protocol[Declaration]:
-    """Return a declaration whose anchor is a required column that the first rows of a table have.
+def with_existing_anchors(
+    bounds: Sequence[BoundModel], declared: Declaration, known: Declaration | None
+) -> Protocol[Declaration]:
+    """Return a declaration whose anchors are required columns that the table's rows have.
 
-    A column that rows lack is not recorded as required. Only the columns of the first
-    `SAMPLED_ROWS` rows are read, without values. A table of several kinds of rows is not sampled.
+    A column that rows lack is not recorded as required. At most `SAMPLED_ROWS` rows of each kind
+    are compared, among the first `MOST_ROWS_READ` rows of the table. Their values are not read.
 
     Args:
-        table: The name of the table.
-        declared: The declaration of the table.
+        bounds: The bound models of the table, or of the tables of one pattern.
+        declared: What the models declare together.
+        known: What is recorded already: the rows of these record types are not compared. None
+            without a record.
 
     Raises:
-        SchemaDriftError: No required column is in all of these rows, and the table has guards.
+        SchemaDriftError: No required column is in all rows of a kind, and the table has guards.
     """
-    if len(declared.rows) != 1 or declared.rows[0].anchor is None:
+    recorded = set() if known is None else {rows.record_type for rows in known.rows}
+    new = [rows for rows in declared.rows if rows.record_type not in recorded]
+    if known is None and len(new) > 1 and any(not rows.record_type for rows in new):
+        return declared  # rows of one table with several layouts and no types to tell them apart
+    tests = _tests_of_types(bounds)
+    wanted = [rows for rows in new if rows.anchor is not None and _is_recognizable(rows, tests)]
+    if not wanted:
         return declared
-    (kind,) = declared.rows
+    samples = yield from _sampled(bounds[0].schema.table, declared, wanted, tests)
+    chosen = {
+        rows.record_type: _of_rows(
+            bounds[0].schema.table, declared, rows, samples[rows.record_type]
+        )
+        for rows in wanted
+    }
+    return replace(
+        declared, rows=tuple(chosen.get(rows.record_type, rows) for rows in declared.rows)
+    )
+
+
+def _tests_of_types(bounds: Sequence[BoundModel]) -> dict[str, IsOwn]:
+    """Return, for each record type, the function that tests whether a row key has it."""
+    tests: dict[str, IsOwn] = {}
+    for bound in bounds:
+        types = bound.model.__schema__.record_types
+        for model in (bound.model,) if types is None else types.models.values():
+            test = record_type_test(model)
+            if test is not None:
+                tests[type_of(model.__schema__)] = test
+    return tests
+
+
+def _is_recognizable(rows: RecordedRows, tests: Mapping[str, IsOwn]) -> bool:
+    return rows.record_type == NO_TYPE or rows.record_type in tests
+
+
+def _sampled(
+    table: str, declared: Declaration, wanted: Sequence[RecordedRows], tests: Mapping[str, IsOwn]
+) -> Protocol[dict[str, list[Row]]]:
+    """Return some rows of each wanted kind, without values."""
+    samples: dict[str, list[Row]] = {rows.record_type: [] for rows in wanted}
     families = tuple(declared.families)
-    scan = Scan(table, columns=families, filter=b"KeyOnlyFilter()", caching_rows=SAMPLED_ROWS)
-    rows = yield from fetch_once(scan)
+    scan = ResumableScan(
+        Scan(table, columns=families, filter=b"KeyOnlyFilter()", caching_rows=SAMPLED_ROWS)
+    )
+    read = 0
+    while read < MOST_ROWS_READ and any(len(some) < SAMPLED_ROWS for some in samples.values()):
+        page = yield from scan.fetch(SAMPLED_ROWS)
+        if not page:
+            return samples
+        read += len(page)
+        for name, some in samples.items():
+            test = tests.get(name)
+            own = page if test is None else [row for row in page if test(row.key)]
+            some.extend(own[: SAMPLED_ROWS - len(some)])
+    yield from scan.close()
+    return samples
+
+
+def _of_rows(
+    table: str, declared: Declaration, kind: RecordedRows, rows: Sequence[Row]
+) -> RecordedRows:
+    """Return the description of rows of one kind, with an anchor that all of `rows` have."""
     required = [name for name, column in kind.columns.items() if column.is_required]
     kept = [name for name in required if all(name in row.cells for row in rows)]
     if kept == required:
-        return declared
+        return kind
     if not kept and declared.is_guarded:
         raise SchemaDriftError(
             "the table's rows lack the columns that the model requires, so it would hide them",
@@ -46,4 +117,4 @@ def with_existing_anchor(table: str, declared: Declaration) -> Protocol[Declarat
         name: replace(column, is_required=column.is_required and (name in kept or not kept))
         for name, column in kind.columns.items()
     }
-    return replace(declared, rows=(replace(kind, anchor=anchor, columns=columns),))
+    return replace(kind, anchor=anchor, columns=columns)

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from hbase_orm.binding.bound_model import BoundModel
 from hbase_orm.binding.recorded_models import compared, drift_error
-from hbase_orm.binding.table_creation.existing_anchors import with_existing_anchor
+from hbase_orm.binding.table_creation.existing_anchors import with_existing_anchors
 from hbase_orm.binding.table_creation.existing_tables import KEY_ATTRIBUTE, described
 from hbase_orm.binding.table_creation.model_tables import create
 from hbase_orm.binding.table_creation.shared_tables import Creation
@@ -33,12 +33,18 @@ def create_recorded(bound: BoundModel, features: frozenset[Feature]) -> Protocol
     """Create the missing table of a period with the id of the model's record.
 
     Return the names of the created tables.
+
+    Raises:
+        SchemaDriftError: The model contradicts the record; nothing was created.
+        RecordError: The record is damaged, or a newer version of the library wrote it.
     """
-    pattern = bound.declared_table
-    record = None if bound.schema.is_foreign else (yield from read_record(pattern))
+    if bound.schema.is_foreign:
+        return (yield from create(bound, new_table_id()))
+    # The model may have been compared with the record before another program wrote it.
+    record = yield from refuse_contradictions([bound], features)
     table_id = new_table_id() if record is None else record.table_id
     made = yield from create(bound, table_id)
-    if record is None and not bound.schema.is_foreign:
+    if record is None:
         yield from write_record([bound], [bound.schema.table], features)
     return made
 
@@ -191,8 +197,9 @@ def write_record(
     keys = {key_text(bound.schema) for bound in bounds}
     if not is_new and not is_known and there.attributes.get(KEY_ATTRIBUTE) not in keys:
         return  # others made the table, or for another key: `adopt` records what its rows are
-    if not is_new and not is_known:
-        declared = yield from with_existing_anchor(example, declared)
+    if not is_new:
+        known = record.current if record is not None and is_known else None
+        declared = yield from with_existing_anchors(bounds, declared, known)
     regions_ms = yield from newest_region_ms(example)
 
     def edit(known: TableRecord | None) -> TableRecord:
@@ -304,4 +311,7 @@ def _with_former_names(declared: RecordedModel, known: RecordedModel) -> Recorde
     Key fields keep their first names: the catalog describes indexes by them.
     """
     former = known.former if known.fields == declared.fields else known.names
-    return replace(declared, key=known.key, former=former)
+    later = known.later_keys
+    if declared.key not in {known.key, *later}:
+        later = (*later, declared.key)
+    return replace(declared, key=known.key, former=former, later_keys=later)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -14,13 +15,17 @@ from hbase_orm import (
     Key,
     Mapped,
     Model,
+    RecordType,
+    TablePerPeriod,
     codecs,
     column,
     connect,
     dynamic,
     key,
+    rowkey,
 )
-from hbase_orm.errors import SchemaDriftError
+from hbase_orm.errors import FlushError, SchemaDriftError
+from hbase_orm.ops import ListTables
 from hbase_orm.record.store import delete_record, read_record
 from tests.support.recording import gateway_of, through
 
@@ -227,3 +232,102 @@ def test_rows_that_are_older_than_the_record_decide_about_its_anchor() -> None:
         assert program.session().get(Later, name="ann") is not None
         found = program.verify_index(Later, "by_city")
         assert (found.missing, found.invalid, found.stale) == (0, 0, 0)
+
+
+class Named(Model, table="named"):
+    d = Family()
+    a: Key[str] = key(codecs.text(separator=b"|"))
+    b: Key[str] = key(codecs.text(separator=b"|"))
+    city: Mapped[str] = column(d)
+
+
+def renamed(*names: str) -> Any:
+    """Return the model with other names for its key fields."""
+    d = Family()
+    text = codecs.text(separator=b"|")
+    fields: dict[str, Any] = {"d": d, **{name: key(text) for name in names}, "city": column(d)}
+    hints = {**dict.fromkeys(names, Key[str]), "city": Mapped[str]}
+    body = {"__annotations__": hints, "__module__": __name__, **fields}
+    declared: Any = type(Model)
+    return declared("Named", (Model,), body, table="named")
+
+
+@pytest.mark.parametrize("swapped", [("y", "x"), ("b", "a"), ("y", "a")])
+def test_key_fields_that_change_places_after_a_rename_are_refused(swapped: tuple[str, str]) -> None:
+    with connect("memory://") as engine:
+        engine.create_tables(Named)
+        with engine.session() as session:
+            session.add(Named(a="1", b="2", city="Oslo"))
+        beside(engine).create_tables(renamed("x", "y"))
+        first, second = swapped
+
+        with pytest.raises(SchemaDriftError, match="order of the key fields"):
+            beside(engine).session().get(renamed(*swapped), **{first: "1", second: "2"})
+        found = beside(engine).session().get(renamed("x", "y"), x="1", y="2")
+        assert found is not None
+        assert found.city == "Oslo"
+
+
+def typed(*types: str, above: tuple[str, ...] = ()) -> dict[str, Any]:
+    """Return the classes of record types, and their base as ""; "c" requires `above` first."""
+    family = Family()
+    base_hints = {"kind": Key[str], "n": Key[int]}
+    base_body: dict[str, Any] = {"d": family, "kind": key(), "n": key(codecs.uint32())}
+    base_body |= {"__annotations__": base_hints, "__module__": __name__}
+    base_body["__rowkey__"] = rowkey(RecordType(), base_body["kind"], base_body["n"])
+    declared: Any = type(Model)
+    base = declared("Typed", (Model,), base_body, table="typed")
+    made: dict[str, Any] = {"": base}
+    for name in types:
+        columns = (*above, "city") if name == "c" else ("city",)
+        body: dict[str, Any] = {each: column(family) for each in columns}
+        body |= {"__annotations__": dict.fromkeys(columns, Mapped[str]), "__module__": __name__}
+        made[name] = declared(name.upper(), (base,), body, record_type=name)
+    return made
+
+
+def test_rows_of_a_record_type_that_the_record_lacks_decide_about_its_anchor() -> None:
+    with connect("memory://") as engine:
+        engine.create_tables(typed("a")[""])
+        early = typed("a", "c")
+        with beside(engine).session() as session:
+            session.add(early["c"](kind="x", n=1, city="Oslo"))
+        late = typed("a", "c", above=("mail",))
+
+        program = beside(engine)
+        program.create_tables(late[""])
+        record = program._runtime.run(read_record("typed"))
+
+        assert record is not None
+        assert {rows.record_type: rows.anchor for rows in record.current.rows} == {
+            "a": b"d:city",
+            "c": b"d:city",
+        }
+        assert program.session().get(late["c"], kind="x", n=1) is not None
+
+
+def test_a_program_that_looked_before_there_was_a_record_creates_no_other_table() -> None:
+    def daily(codec: Any) -> Any:
+        class Daily(Model, table=TablePerPeriod("d_%Y%m%d", of="at", period="day", create=True)):
+            d = Family()
+            name: Key[str] = key()
+            at: Key[datetime] = key()
+            size: Mapped[int] = column(d, codec=codec)
+
+        return Daily
+
+    first, second = daily(codecs.uint32()), daily(codecs.int64())
+    at = datetime(2024, 1, 1, tzinfo=UTC)
+    with connect("memory://") as engine:
+        slow = beside(engine)
+        assert slow.session().get(second, name="a", at=at) is None  # it has looked: no record
+        with engine.session() as session:
+            session.add(first(name="a", at=at, size=1))
+
+        session = slow.session()
+        session.add(second(name="a", at=at + timedelta(days=1), size=1))
+        with pytest.raises(FlushError) as caught:
+            session.flush()
+
+        assert isinstance(caught.value.not_written[0][-1], SchemaDriftError)
+        assert gateway_of(engine).execute(ListTables()) == ["d_20240101", "hbase_orm_catalog"]

@@ -28,6 +28,7 @@ from hbase_orm import (
     rowkey,
 )
 from hbase_orm.binding.recorded_models import compared, drift_error
+from hbase_orm.errors import SchemaDriftError
 from hbase_orm.record.declaration import TableRecord
 from hbase_orm.record.snapshots import declaration_of
 
@@ -234,10 +235,27 @@ def test_the_error_names_the_model_the_table_and_the_way_to_go() -> None:
     assert str(caught.value) == (
         "the model contradicts the record of its table: it would misread or hide rows "
         "[model='Recorded' table='differences' differences=['row key: recorded rowkey(Salt(4, "
-        "of=host), host, number), declared rowkey(host, number)']]; declare what the record says; "
-        "or change the rows with a migration; or, if the table was made by other means, and the "
-        "record is wrong about its rows, run 'hbase-orm tables adopt'"
+        "of=host), host, number), declared rowkey(host, number)']]; declare what the record says, "
+        "or move the rows to a table of another name with the new declaration"
     )
+
+
+def test_the_error_leaves_harmless_differences_out() -> None:
+    class Both(Model, table="differences"):
+        d = Family()
+        host: Key[str] = key()
+        number: Key[int] = key(codecs.uint32())
+        added: Mapped[str | None] = column(d, default=None)
+
+        __rowkey__ = rowkey(host, number)
+
+    engine = connect("memory://")
+    engine.create_tables(Recorded)
+
+    with engine.session() as session, pytest.raises(SchemaDriftError) as caught:
+        session.get(Both, host="a", number=1)
+
+    assert [line.partition(":")[0] for line in caught.value.differences] == ["row key"]
 
 
 def test_an_undecided_error_says_what_programs_without_thrift2_cannot_find_out() -> None:
