@@ -196,5 +196,6 @@ def ask(validate: Callable[[Any], object], value: Any) -> None:
             validator=validate,
             value=value,
             returned=answer,
-            fix="write a function that raises ValueError with the reason, or use one of validators",
+            fix="write a function that raises ValueError with the reason, or use one of "
+            "hbase_orm.validators",
         )

@@ -1,4 +1,4 @@
-"""A cache of the names and numbers that one process has read.
+"""A cache of the names and numbers that one engine has read from dictionaries or added to them.
 
 Cached names do not expire, because a name never changes its number.
 """

@@ -124,10 +124,10 @@ class Declaration:
     indexes: Mapping[str, RecordedIndex] = field(default_factory=dict[str, RecordedIndex])
 
     def rows_of(self, declared: RecordedRows) -> RecordedRows | None:
-        """Return the recorded rows that a model's declaration is compared with.
+        """Return the item of `rows` that a model's declaration of its rows is compared with.
 
-        They are the rows that a model of this name declared, or else those with the same row key,
-        or else the first of the same record type. None if the record type is not recorded.
+        Only items with the same record type count: the one that a model of this name declared, or
+        else the one with the same row key, or else the first. None if no item has the record type.
         """
         (name,) = declared.models
         kinds = [each for each in self.rows if each.record_type == declared.record_type]

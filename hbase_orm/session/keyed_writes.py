@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 
 class KeyedWrites:
-    """The methods of a session that write one row at once, by its key fields."""
+    """The methods of a session that write a row immediately, by its key fields, without a flush."""
 
     _state: SessionState
     _pending: PendingWrites

@@ -160,7 +160,9 @@ class Session(ImmediateWrites):
     def count(self, stmt: Select[Any], /) -> int:
         """Return how many objects, tuples or groups the statement selects.
 
-        Only row keys and the columns that the conditions compare are read.
+        Reads row keys and the columns that the conditions compare; for groups also the columns of
+        the results. Other columns are read only where they show that a row exists, or that an
+        index entry is not stale.
         """
         return self._reader.count(stmt)
 

@@ -132,7 +132,10 @@ def _by_row_key(bounds: Sequence[BoundModel]) -> list[list[BoundModel]]:
 
 
 def kind_of(schema: TableSchema) -> str:
-    """Return a text that is equal for models of the same rows: of record type and row key."""
+    """Return a text that is equal for models that describe the same rows.
+
+    The record types, the row keys and the `packed_bytes` of such models are equal.
+    """
     rows = rows_of(schema)
     return f"{rows.record_type} {rows.packed_bytes} {rows.key!r}"
 

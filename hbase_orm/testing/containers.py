@@ -299,7 +299,10 @@ class GatewayContainer(ThriftContainer):
 
 
 def admin_of(container_id: str) -> ServerAdmin:
-    """Return the admin of an `HBaseContainer` by its id; another process may have started it."""
+    """Return the sender of admin commands to the `HBaseContainer` with this id.
+
+    Another process may have started the container.
+    """
 
     def send(command: Mapping[str, object]) -> str:
         # The admin port listens inside the container only.

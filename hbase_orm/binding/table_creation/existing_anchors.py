@@ -106,11 +106,11 @@ def _of_rows(
         return kind
     if not kept and declared.is_guarded:
         raise SchemaDriftError(
-            "the table's rows lack the columns that the model requires, so it would hide them",
+            "the model would hide rows: none of its required columns is in all rows of the table",
             table=table,
             model=next(iter(kind.models)),
             differences=[f"column {name.decode('utf-8', 'replace')}" for name in required],
-            fix="declare one of the columns that all rows have as required",
+            fix="declare a required column that all rows have",
         )
     anchor = kind.anchor if kind.anchor in kept or not kept else kept[0]
     columns = {

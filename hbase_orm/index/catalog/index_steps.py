@@ -293,10 +293,10 @@ def stop_writing(table: str, name: str) -> Protocol[CatalogEntry]:
     def change(entry: CatalogEntry, index: CatalogIndex) -> CatalogEntry:
         if index.state is IndexState.READABLE or index.build:
             raise ConflictError(
-                "another program is building the index",
+                "another program is building the index, or built it during the drop",
                 table=table,
                 index=name,
-                fix="stop that build, then drop the index again",
+                fix="stop that build if it still runs, then drop the index again",
             )
         if index.state is IndexState.DROPPING:
             return entry
