@@ -50,7 +50,7 @@ def confirm_loss(what: str, models: _Models, periods: _Periods, *, yes: bool) ->
     Raises:
         click.UsageError: The question is answered by `--yes`, but no model was named.
         ConfigurationError: Standard input is not a terminal.
-        click.Abort: The answer is no.
+        DeclinedError: The answer is no.
     """
     names = ", ".join(dict.fromkeys(tables_text(model, periods) for model in models))
     is_named = not settings().is_without_model

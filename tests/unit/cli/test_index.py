@@ -124,9 +124,10 @@ def test_a_drop_that_is_not_confirmed_drops_nothing(
     run(capsys, "build", MODEL, "by_customer")
     monkeypatch.setattr("sys.stdin", io.StringIO("n\n"))
 
-    code, _, _ = run(capsys, "drop", MODEL, "by_customer")
+    code, out, err = run(capsys, "drop", MODEL, "by_customer")
 
-    assert code == 130
+    assert (code, out) == (1, "")
+    assert err.splitlines()[-1].endswith("nothing was changed: the answer was no")
     assert run_json(capsys, "status", MODEL, "by_customer")[1]["state"] == "READABLE"
 
 
