@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import datetime
-from types import MappingProxyType
 from typing import Any, Final, Literal
 
 import click
 
+from hbase_orm.cli.chosen_indexes import DIFFERENCES, choose
 from hbase_orm.cli.confirm import confirm_at
 from hbase_orm.cli.errors import ExitCode
 from hbase_orm.cli.frame import Group, answer, note, settings, table
@@ -19,15 +19,11 @@ from hbase_orm.cli.index_report import as_json, lines, short_lines, unrepaired
 from hbase_orm.cli.model_arguments import IndexTargets, one_index, several_indexes, several_models
 from hbase_orm.cli.named_models import labels
 from hbase_orm.cli.parameters import INSTANT
-from hbase_orm.index.catalog.differences import Difference
-from hbase_orm.index.catalog.entry import IndexState
 from hbase_orm.index_admin.admin import GATEWAY_TIMEOUT_S
 from hbase_orm.model import Model
 from hbase_orm.session import BuildProgress, Engine, IndexStatus, Verification, connect
 
 _Target = tuple[type[Model], str]
-_BUILT: Final = frozenset({IndexState.READABLE, IndexState.WRITE_ONLY})
-_NO_INDEX: Final = "no index is built"
 _STEPS: Final = 1000
 _SHOWN_PAIRS: Final = 20
 _PHASES: Final = {
@@ -35,14 +31,6 @@ _PHASES: Final = {
     "wait": "waiting for other processes",
     "check": "comparing rows with entries",
 }
-
-_DIFFERENCES: Final[Mapping[Difference, str]] = MappingProxyType(
-    {
-        "not in the model": "not declared by the model",
-        "declared otherwise": "declared otherwise by the model",
-        "another row key": "the model has another row key",
-    }
-)
 
 _pairs = click.option(
     "--pairs",
@@ -181,8 +169,10 @@ def verify(
     """Compare an index, or all built indexes, with the rows, in both directions or one.
 
     The counters have the names that Phoenix uses. MISSING and INVALID entries make queries wrong,
-    and UNKNOWN rows were not written by this library: in these cases the exit code is 1. Queries
-    skip OLD, EXTRA, EXPIRED and IN_FLIGHT entries, and look up the rows of UNVERIFIED entries.
+    and UNKNOWN rows were not written by this library: in these cases the exit code is 1. It is also
+    1 if the model and the catalog have different declarations of an index, which is then not
+    compared. Queries skip OLD, EXTRA, EXPIRED and IN_FLIGHT entries, and look up the rows of
+    UNVERIFIED entries.
 
     Times are 2026-01-31 (midnight UTC) or ISO 8601 with an offset.
 
@@ -222,12 +212,18 @@ def verify_one_way(targets: IndexTargets, source: Literal["data", "index"], pair
 
 @index.command()
 @several_indexes()
-def repair(targets: IndexTargets) -> None:
-    """Repair one index, or all built indexes; safe during writes, safe to repeat."""
+def repair(targets: IndexTargets) -> int:
+    """Repair one index, or all built indexes; safe during writes, safe to repeat.
+
+    The exit code is 1 if an index was left out because the model differs from the catalog.
+    """
     with _engine() as engine:
+        chosen = choose(engine, targets)
         verifications = {
-            name if targets.is_one_model else label: engine.verify_index(model, name, repair=True)
-            for label, model, name in _chosen(engine, targets)
+            each.name if targets.is_one_model else each.label: engine.verify_index(
+                each.model, each.name, repair=True
+            )
+            for each in chosen.indexes
         }
     shown = {
         label: {
@@ -243,7 +239,10 @@ def repair(targets: IndexTargets) -> None:
     head = ("index", "missing", "invalid", "stale", "foreign", "repaired", "unrepaired")
     rows = [[name, *counts.values()] for name, counts in shown.items()]
     left = [line for each in verifications.values() for line in unrepaired(each)]
-    answer(shown, lambda: [*table(head, rows), *left] if rows else [_NO_INDEX])
+    for line in chosen.differing_lines():
+        note(line)
+    answer(shown, lambda: [*table(head, rows), *left] if rows else chosen.empty_lines())
+    return ExitCode.FAILED if chosen.differing else ExitCode.OK
 
 
 @index.command()
@@ -283,10 +282,11 @@ def _compared(
     """
     verifications: dict[str, Verification] = {}
     with _engine() as engine:
-        for label, model, name in _chosen(engine, targets):
-            one = verifications[label] = compare(engine, model, name)
+        chosen = choose(engine, targets)
+        for each in chosen.indexes:
+            one = verifications[each.label] = compare(engine, each.model, each.name)
             if not settings().is_json and not targets.is_one_index:
-                _print(short_lines(label, one, pairs, repaired=repaired))
+                _print(short_lines(each.label, one, pairs, repaired=repaired))
     if targets.is_one_index:
         (one,) = verifications.values()
         answer(as_json(one, pairs, repaired=repaired), lambda: lines(one, pairs, repaired=repaired))
@@ -295,30 +295,16 @@ def _compared(
             {"model": label.rpartition(".")[0], **as_json(each, pairs, repaired=repaired)}
             for label, each in verifications.items()
         ]
-        answer(shown, lambda: [] if shown else [_NO_INDEX])
-    is_sound = all(each.is_sound for each in verifications.values())
+        shown += chosen.differing_as_json()
+        last = [*chosen.differing_lines()]
+        answer(shown, lambda: last if shown else chosen.empty_lines())
+    is_sound = all(each.is_sound for each in verifications.values()) and not chosen.differing
     return ExitCode.OK if is_sound else ExitCode.FAILED
 
 
 def _print(text: Iterable[str]) -> None:
     for line in text:
         click.echo(line)
-
-
-def _chosen(engine: Engine, targets: IndexTargets) -> Iterator[tuple[str, type[Model], str]]:
-    """Yield the indexes to work on: a label as `Order.by_state`, the model, and the index's name.
-
-    If no index was named, declared indexes that are not built are left out, with a note.
-    """
-    for model, label in labels(targets.models).items():
-        if targets.name is not None:
-            yield f"{label}.{targets.name}", model, targets.name
-            continue
-        for each in engine.indexes(model).values():
-            if each.is_declared and each.state in _BUILT:
-                yield f"{label}.{each.name}", model, each.name
-            elif each.is_declared:
-                note(f"{label}.{each.name} is {each.state.value} and left out")
 
 
 # --- what is shown --------------------------------------------------------------------------------
@@ -351,7 +337,7 @@ def _remarks(index_status: IndexStatus) -> str:
     if index_status.is_manual:
         remarks.append("written by builds alone")
     if index_status.difference is not None:
-        remarks.append(_DIFFERENCES[index_status.difference])
+        remarks.append(DIFFERENCES[index_status.difference])
     return ", ".join(remarks)
 
 

@@ -12,7 +12,7 @@ from hbase_orm.binding.bound_model import BoundModel
 from hbase_orm.binding.exclusive_tables import ExclusiveUse
 from hbase_orm.binding.runtime import Runtime
 from hbase_orm.binding.url import EngineOptions
-from hbase_orm.errors import ConfigurationError
+from hbase_orm.errors import ConfigurationError, RecordError, SchemaDriftError
 from hbase_orm.index.catalog import catalog
 from hbase_orm.index.catalog.entry import (
     VERSION_COLUMN,
@@ -28,6 +28,7 @@ from hbase_orm.index_admin.index_arguments import (
     declared_name,
     guarded_index,
     index_name,
+    refuse_other_declaration,
     refuse_repair,
     sources_of,
     time_ms,
@@ -78,8 +79,16 @@ class IndexAdmin(ABC):
         """
 
     def indexes(self, model: type[Model]) -> dict[str, IndexStatus]:
-        """Return, by index name, the status of each index in the model or in the catalog."""
-        bound = self._bound_of(model)
+        """Return, by index name, the status of each index in the model or in the catalog.
+
+        The catalog describes indexes by the names of fields that the record of the table has, so
+        the model is compared with the record first. A model that contradicts it is described as it
+        is declared.
+        """
+        try:
+            bound = self._used(model)
+        except (SchemaDriftError, RecordError):
+            bound = self._bound_of(model)
         known = self._catalogued(bound)
         declared = {index.name: index.table for index in bound.schema.indexes}
         names = dict.fromkeys([*declared, *(name for name in known if name != VERSION_COLUMN)])
@@ -251,8 +260,8 @@ class IndexAdmin(ABC):
             ConfigurationError: The index is not declared or not built, an argument is out of range,
                 or a time has no time zone.
             TableNotFoundError: The index has no table: build it.
-            SchemaError: The table was created for rows with guards and this engine has no Thrift2
-                gateway, or the reverse.
+            SchemaError: The catalog has another declaration of the index. Or the table was created
+                for rows with guards and this engine has no Thrift2 gateway, or the reverse.
         """
         span = TimeSpan(time_ms(since, 0), time_ms(until, FOREVER_MS))
         sources = sources_of(source)
@@ -329,6 +338,7 @@ class IndexAdmin(ABC):
                 state=IndexState.ABSENT.value if known is None else known.state.value,
                 fix="build it: engine.build_index(model, index), or 'hbase-orm index build'",
             )
+        refuse_other_declaration(bound, target.name, known)
         catalog.refuse_other_protocol(
             bound.schema.table, entry, is_lww=table.is_lww, model=bound.schema.model_name
         )

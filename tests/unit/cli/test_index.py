@@ -105,6 +105,57 @@ def test_a_list_shows_how_a_model_differs_from_the_catalog(
 
 
 @pytest.mark.usefixtures("gateway")
+@pytest.mark.parametrize("command", ["verify", "repair"])
+@pytest.mark.parametrize(
+    ("model", "shown"),
+    [
+        ("TurnedOrder", "declared otherwise by the model"),
+        ("OldOrder", "not declared by the model"),
+    ],
+)
+def test_an_index_in_which_model_and_catalog_differ_fails_the_command(
+    capsys: Capture, command: str, model: str, shown: str
+) -> None:
+    run(capsys, "build", MODEL, "by_customer")
+
+    code, out, err = run(capsys, command, f"tests.support.shop_processes:{model}")
+
+    assert code == 1
+    assert "no index is built" not in out
+    assert f"{model}.by_customer: {shown}, so it was left out\n" in out + err
+    assert "  catalog: orders_ix_by_customer: [customer " in out + err
+
+
+@pytest.mark.usefixtures("gateway")
+def test_the_json_of_a_verification_shows_what_differs(capsys: Capture) -> None:
+    run(capsys, "build", MODEL, "by_customer")
+
+    code, shown = run_json(capsys, "verify", "tests.support.shop_processes:TurnedOrder")
+
+    assert code == 1
+    assert shown[-1]["index"] == "by_customer"
+    assert shown[-1]["difference"] == "declared otherwise"
+    assert shown[-1]["declared"] != shown[-1]["catalog"]
+
+
+@pytest.mark.usefixtures("gateway")
+def test_a_named_index_that_is_declared_otherwise_is_not_compared(capsys: Capture) -> None:
+    run(capsys, "build", MODEL, "by_customer")
+
+    code, _, err = run(capsys, "verify", "tests.support.shop_processes:TurnedOrder", "by_customer")
+
+    assert code == 2
+    assert "another declaration of the index" in err
+
+
+@pytest.mark.usefixtures("gateway")
+def test_an_index_of_a_renamed_field_is_verified(capsys: Capture) -> None:
+    code, out, _ = run(capsys, "verify", "tests.support.shop_processes:RenamedOrder")
+
+    assert (code, out) == (0, "RenamedOrder.by_state: no differences, 60 compared\n")
+
+
+@pytest.mark.usefixtures("gateway")
 def test_a_build_shows_how_far_it_is_to_who_looks_at_it(
     capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
