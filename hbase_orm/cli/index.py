@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -19,18 +18,13 @@ from hbase_orm.cli.index_report import as_json, lines, short_lines, unrepaired
 from hbase_orm.cli.model_arguments import IndexTargets, one_index, several_indexes, several_models
 from hbase_orm.cli.named_models import labels
 from hbase_orm.cli.parameters import INSTANT
+from hbase_orm.cli.progress import WaitLines, build_progress, compared_lines
 from hbase_orm.index_admin.admin import GATEWAY_TIMEOUT_S
 from hbase_orm.model import Model
-from hbase_orm.session import BuildProgress, Engine, IndexStatus, Verification, connect
+from hbase_orm.session import Engine, IndexStatus, Verification, connect
 
 _Target = tuple[type[Model], str]
-_STEPS: Final = 1000
 _SHOWN_PAIRS: Final = 20
-_PHASES: Final = {
-    "rows": "rows",
-    "wait": "waiting for other processes",
-    "check": "comparing rows with entries",
-}
 
 _pairs = click.option(
     "--pairs",
@@ -131,7 +125,7 @@ def build(
       hbase-orm index build shop.models:Order by_customer --rows-per-second 500
     """  # noqa: D301 -- click's mark, not an escape
     model, name = target
-    with _engine() as engine, _bar() as show_progress:
+    with _engine() as engine, build_progress(exclusive=exclusive) as show_progress:
         built = engine.build_index(
             model,
             name,
@@ -182,7 +176,13 @@ def verify(
 
     def compare(engine: Engine, model: type[Model], name: str) -> Verification:
         return engine.verify_index(
-            model, name, source=source, since=since, until=until, repair=repair
+            model,
+            name,
+            source=source,
+            since=since,
+            until=until,
+            repair=repair,
+            on_progress=compared_lines(f"{model.__name__}.{name}"),
         )
 
     return _compared(targets, compare, pairs, repaired=repair)
@@ -205,7 +205,8 @@ def verify_one_way(targets: IndexTargets, source: Literal["data", "index"], pair
     """
 
     def compare(engine: Engine, model: type[Model], name: str) -> Verification:
-        return engine.verify_index(model, name, source=source)
+        show_progress = compared_lines(f"{model.__name__}.{name}")
+        return engine.verify_index(model, name, source=source, on_progress=show_progress)
 
     return _compared(targets, compare, pairs)
 
@@ -221,7 +222,10 @@ def repair(targets: IndexTargets) -> int:
         chosen = choose(engine, targets)
         verifications = {
             each.name if targets.is_one_model else each.label: engine.verify_index(
-                each.model, each.name, repair=True
+                each.model,
+                each.name,
+                repair=True,
+                on_progress=compared_lines(each.label),
             )
             for each in chosen.indexes
         }
@@ -251,14 +255,15 @@ def repair(targets: IndexTargets) -> int:
 def drop(target: _Target, *, yes: bool) -> None:
     """Drop an index and its table, after queries and then writers have stopped using them.
 
-    The command waits twice until no process uses an old catalog entry any more. The model need not
+    The command waits twice until no process uses an old catalog entry any more: each time for the
+    catalog's lease and the URL's timeout. It shows how much is left. The model need not
     declare the index any more. Repeat the command to finish an interrupted drop.
     """
     model, name = target
     if not yes:
         confirm_at(f"drop index {name} of {model.__name__}", settings().require_url())
     with _engine() as engine:
-        dropped = engine.drop_index(model, name)
+        dropped = engine.drop_index(model, name, on_wait=WaitLines())
     answer(
         {"dropped": dropped},
         lambda: [f"dropped {each}" for each in dropped] or ["it had no table"],
@@ -308,22 +313,6 @@ def _print(text: Iterable[str]) -> None:
 
 
 # --- what is shown --------------------------------------------------------------------------------
-
-
-@contextmanager
-def _bar() -> Iterator[Callable[[BuildProgress], None]]:
-    """Print a build's progress to standard error if that is a terminal."""
-    if not sys.stderr.isatty():
-        yield lambda _: None
-        return
-    with click.progressbar(length=_STEPS, file=sys.stderr, width=30) as bar:
-
-        def show_progress(progress: BuildProgress) -> None:
-            bar.label = f"{progress.rows} rows, {_PHASES.get(progress.phase, progress.phase)}"
-            bar.update(int(progress.fraction * _STEPS) - bar.pos)
-            bar.render_progress()  # an update by nothing shows nothing
-
-        yield show_progress
 
 
 def _plain(index_status: IndexStatus) -> dict[str, Any]:

@@ -169,6 +169,60 @@ def test_a_build_shows_how_far_it_is_to_who_looks_at_it(
 
 
 @pytest.mark.usefixtures("gateway")
+def test_a_drop_shows_how_long_it_waits_and_what_is_left(capsys: Capture) -> None:
+    code, out, err = run(capsys, "drop", MODEL, "by_state", "--yes")
+
+    first, *left = err.splitlines()
+    assert (code, out) == (0, "dropped orders_ix_by_state\n")
+    assert first == "waiting 1 min 10 s, until no program uses an old catalog entry"
+    assert left == [
+        "1 min 0 s left",
+        "50 s left",
+        "40 s left",
+        "30 s left",
+        "20 s left",
+        "10 s left",
+    ]
+
+
+@pytest.mark.usefixtures("gateway")
+def test_a_terminal_shows_each_second_that_is_left(
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+
+    _, _, err = run(capsys, "drop", MODEL, "by_state", "--yes")
+
+    assert err.startswith("waiting 1 min 10 s, until no program uses an old catalog entry\n")
+    assert "\r1 min 9 s left \r1 min 8 s left " in err
+    assert err.endswith("\r1 s left \n")
+
+
+@pytest.mark.usefixtures("gateway")
+@pytest.mark.parametrize(("options", "shown"), [(("--exclusive",), "30 s"), ((), "20 min 35 s")])
+def test_a_build_in_a_log_shows_its_waits(
+    capsys: Capture, options: tuple[str, ...], shown: str
+) -> None:
+    _, _, err = run(capsys, "build", MODEL, "by_customer", *options)
+
+    assert f"waiting {shown}, until no program uses an old catalog entry" in err
+    assert err.count(" s left\n") >= 2
+    assert ("no gateway repeats a request" in err) == (not options)
+
+
+def test_a_release_shows_both_its_waits(gateway: MemoryGateway, capsys: Capture) -> None:
+    hold = TableHold("killed", "build of index by_customer, process 7 on elsewhere", 1)
+    engine_on(gateway, Clock())._runtime.run(take_hold("orders", hold, 0))
+
+    code = cli_main.run(["tables", "release", MODEL])
+    err = capsys.readouterr().err
+
+    assert code == 0
+    assert err.startswith("waiting 1 min 0 s, until it is certain that no program uses the table")
+    assert err.endswith("\n10 s left\n")
+
+
+@pytest.mark.usefixtures("gateway")
 def test_a_drop_that_is_not_confirmed_drops_nothing(
     capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
