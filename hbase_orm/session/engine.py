@@ -15,6 +15,7 @@ from hbase_orm.binding.dictionaries import Dictionaries, in_namespace
 from hbase_orm.binding.recorded_models import last_usable, usable_model
 from hbase_orm.binding.runtime import Runtime
 from hbase_orm.binding.table_creation import model_tables as tables
+from hbase_orm.binding.table_creation.existing_tables import TableWarnings
 from hbase_orm.binding.table_creation.shared_tables import Creation, creations
 from hbase_orm.binding.table_creation.table_records import (
     create_described,
@@ -204,13 +205,15 @@ class Engine(IndexAdmin, TableAdmin, LiveTables):
             yield from ask(RenewTimeLimit())
             records[table] = yield from record_to_follow(bounds, self._runtime.features)
         made: list[str] = []
+        warnings = TableWarnings()
         for creation in wanted:
             yield from ask(RenewTimeLimit())
             record = records.get(creation.bound.declared_table)
-            new = yield from create_described(creation, record)
+            new = yield from create_described(creation, record, warnings)
             self._runtime.catalog.forget(creation.bound.schema.table)
             self._dictionaries.forget(new)
             made += new
+        warnings.log()
         for table, bounds in by_table.items():
             yield from ask(RenewTimeLimit())
             yield from write_record(bounds, made, self._runtime.features)

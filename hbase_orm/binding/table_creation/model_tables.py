@@ -13,6 +13,7 @@ from dataclasses import replace
 from hbase_orm.binding.bound_model import BoundModel
 from hbase_orm.binding.table_creation.existing_tables import (
     SAMPLED_ROWS,
+    TableWarnings,
     check_index_tables,
     described,
     has_cells,
@@ -63,7 +64,10 @@ logger = logging.getLogger("hbase_orm.session")
 
 
 def create(
-    bound: BoundModel, table_id: str, families: tuple[FamilyDescriptor, ...] | None = None
+    bound: BoundModel,
+    table_id: str,
+    warnings: TableWarnings,
+    families: tuple[FamilyDescriptor, ...] | None = None,
 ) -> Protocol[list[str]]:
     """Create a model's missing tables and return their names.
 
@@ -78,6 +82,7 @@ def create(
     Args:
         bound: The bound model.
         table_id: The id of the table's record, which a new base table gets as an attribute.
+        warnings: Gets what could lose data.
         families: The families of a new base table, including those of other models; None for the
             model's own families.
 
@@ -96,7 +101,7 @@ def create(
     )
     if existing is not None:
         refuse_numbers(schema, existing)
-        warn_of_differences(schema, existing)
+        warn_of_differences(schema, existing, warnings)
         yield from check_index_tables(bound, existing, entry, has_rows=has_rows)
     elif not is_lww:  # without Thrift2, namespaces can be neither listed nor created
         yield from ensure_namespace(schema.table)
