@@ -177,7 +177,7 @@ class Engine(IndexAdmin, TableAdmin, LiveTables):
                 - It has rows although the table of a dictionary is missing.
                 - It belongs to a dictionary or to sequences.
             ConfigurationError: `periods` is missing, or given although no model needs it.
-            FeatureMissingError: The engine has no Thrift2 gateway.
+            FeatureMissingError: A missing table needs a Thrift2 gateway; nothing was created.
         """
         wanted = [bound for model in models for bound in self._tables_of(model, periods)]
         names = [model.__name__ for model in models]
@@ -204,6 +204,8 @@ class Engine(IndexAdmin, TableAdmin, LiveTables):
         for table, bounds in by_table.items():
             yield from ask(RenewTimeLimit())
             records[table] = yield from record_to_follow(bounds, self._runtime.features)
+        bounds = [creation.bound for creation in wanted]
+        yield from tables.refuse_without_thrift2(bounds, self._runtime.features)
         made: list[str] = []
         warnings = TableWarnings()
         for creation in wanted:

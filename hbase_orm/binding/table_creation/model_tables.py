@@ -30,11 +30,13 @@ from hbase_orm.binding.table_creation.table_descriptors import (
     index_table,
 )
 from hbase_orm.errors import (
+    FeatureMissingError,
     NamespaceNotFoundError,
     RejectedError,
     SchemaError,
     TableNotFoundError,
 )
+from hbase_orm.gateway.base import Feature
 from hbase_orm.index.catalog import catalog
 from hbase_orm.index.catalog.entry import VERSION_COLUMN, CatalogEntry
 from hbase_orm.index.catalog.index_steps import incarnation_of, table_of
@@ -129,6 +131,33 @@ def create(
         incarnations=incarnations,
     )
     return made + made_base
+
+
+def refuse_without_thrift2(
+    bounds: Iterable[BoundModel], features: frozenset[Feature]
+) -> Protocol[None]:
+    """Raise an error if a missing table of a model can be created by Thrift2 only.
+
+    With Thrift1 alone, only the tables of models with indexes without guards can be created: those
+    of other models have attributes, which show later what the table is.
+
+    Raises:
+        FeatureMissingError: A missing table needs Thrift2; nothing was created.
+    """
+    if Feature.SCHEMA in features:
+        return
+    for bound in bounds:
+        is_lww = bound.guarded is not None and bound.guarded.is_lww
+        if is_lww and not bound.schema.split_keys:
+            continue
+        if (yield from described(bound.schema.table)) is None:
+            raise FeatureMissingError(
+                "only Thrift2 gateways create the table of this model",
+                model=bound.schema.model_name,
+                table=bound.schema.table,
+                fix="add thrift2=host:9091 to the URL; once the table exists, programs without "
+                "Thrift2 can use it",
+            )
 
 
 def _is_made_here(existing: TableDescriptor | None, *, is_lww: bool) -> bool:
