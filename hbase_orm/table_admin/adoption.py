@@ -225,7 +225,8 @@ def _refuse_other_families(bound: BoundModel, live: TableDescriptor) -> None:
             "the table has no family for the guards of rows, which the model's indexes or its "
             "version column need",
             **where,
-            fix="call engine.add_guard_family(model); it works online",
+            fix="call engine.add_guard_family(model), or run 'hbase-orm tables alter'; both "
+            "work online",
         )
 
 

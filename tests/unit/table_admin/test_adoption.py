@@ -37,6 +37,7 @@ from hbase_orm.errors import (
 )
 from hbase_orm.gateway.memory.gateway import MemoryGateway
 from hbase_orm.index.catalog.catalog import CATALOG_TABLE, RECORD_COLUMN
+from hbase_orm.index.catalog.entry import IndexState
 from hbase_orm.ops import (
     CheckAndMutate,
     CreateTable,
@@ -548,3 +549,24 @@ def undecided(engine: Engine, model: type[Model]) -> bool:
     (check,) = engine.check_tables(model)
     fixes = [each.fix for each in check.differences if each.subject == "record"]
     return any("tables create" in fix and "tables adopt' with their model" in fix for fix in fixes)
+
+
+def test_one_alteration_is_enough_for_an_adopted_table_with_indexes(engine: Engine) -> None:
+    engine.alter_tables(IndexedPerson, allow_data_loss=True)
+    engine.adopt_tables(IndexedPerson)
+    engine.create_tables(IndexedPerson)
+
+    assert not engine.table_changes(IndexedPerson)
+
+
+def test_indexes_of_an_empty_adopted_table_must_be_built(
+    engine: Engine, gateway: MemoryGateway
+) -> None:
+    """A program that knows no index may write the table for a lease."""
+    gateway.execute(DropTable("people"))
+    gateway.execute(CreateTable(TableDescriptor("people", (FamilyDescriptor(b"d"),))))
+    engine.alter_tables(IndexedPerson)
+    engine.adopt_tables(IndexedPerson)
+    engine.create_tables(IndexedPerson)
+
+    assert {each.state for each in engine.indexes(IndexedPerson).values()} == {IndexState.ABSENT}
