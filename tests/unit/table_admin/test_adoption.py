@@ -551,6 +551,7 @@ def undecided(engine: Engine, model: type[Model]) -> bool:
     return any("tables create" in fix and "tables adopt' with their model" in fix for fix in fixes)
 
 
+@pytest.mark.usefixtures("gateway")
 def test_one_alteration_is_enough_for_an_adopted_table_with_indexes(engine: Engine) -> None:
     engine.alter_tables(IndexedPerson, allow_data_loss=True)
     engine.adopt_tables(IndexedPerson)
