@@ -1,4 +1,4 @@
-"""The schema of a model as the record of its table says: which rows exist, and all families."""
+"""Completes a model's schema with the record of its table: all families, and which rows exist."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hbase_orm.schema import Existence, TableSchema
 
 
 def recorded_schema(schema: TableSchema, declaration: Declaration) -> TableSchema:
-    """Return a schema with the anchor, the marker and the families that the record has.
+    """Return `schema` with the anchor, the marker and the families of the record.
 
     Families that the model does not declare are read and deleted too: they belong to the row.
     """
@@ -23,10 +23,10 @@ def recorded_schema(schema: TableSchema, declaration: Declaration) -> TableSchem
 
 
 def _existence(schema: TableSchema, rows: RecordedRows, declaration: Declaration) -> Existence:
-    """Return what shows that a row exists.
+    """Return what shows that a row exists: the recorded anchor or marker.
 
-    In a plain table any cell does. A model that leaves the anchor out reads rows by any cell; it
-    writes the marker if it requires no column itself.
+    Exception: for a model that leaves out the anchor of a plain table, any cell shows that a row
+    exists. Such a model writes the marker if it has indexes or requires no column itself.
     """
     declared = {column.column for column in schema.columns}
     if rows.anchor is not None and rows.anchor not in declared and not declaration.is_guarded:
@@ -39,7 +39,7 @@ def _existence(schema: TableSchema, rows: RecordedRows, declaration: Declaration
 
 
 def _of_types(schema: TableSchema, declaration: Declaration) -> dict[bytes, Existence]:
-    """Return what shows that a row exists, for the recorded types of a base."""
+    """Return, for each record type of a base that is recorded, what shows that a row exists."""
     if schema.record_types is None:
         return {}
     known: dict[bytes, Existence] = {}
@@ -51,10 +51,11 @@ def _of_types(schema: TableSchema, declaration: Declaration) -> dict[bytes, Exis
 
 
 def recorded_names(schema: TableSchema, declaration: Declaration) -> dict[str, str]:
-    """Return the names that the record has for those of a model's fields that are named otherwise.
+    """Return the recorded name of each field whose name in the model differs from it.
 
-    The first recorded model that has a column gives its field's name. Key fields have their names
-    by their places in the row key.
+    The recorded name of a column's field is its name in the first recorded model that has the
+    column. The recorded name of a key field is the name at the same place of the row key in the
+    first recorded model.
     """
     declared = rows_of(schema)
     rows = declaration.rows_of(declared)
