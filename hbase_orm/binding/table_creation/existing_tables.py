@@ -70,9 +70,10 @@ def refuse_numbers(schema: TableSchema, existing: TableDescriptor) -> None:
 
 
 def warn_of_differences(schema: TableSchema, existing: TableDescriptor) -> None:
-    """Log differences between an existing table and the model that could lose data.
+    """Log the differences between a table and a model because of which data could be lost.
 
-    Other differences (TTL, versions, splits) lose no data. Nothing is changed or raised.
+    These are missing families and another row key. Other differences (TTL, versions, splits) are
+    not logged. Nothing is changed, and no error is raised.
     """
     known = {family.name for family in existing.families}
     missing = [name for name in schema.family_names if name not in known]
