@@ -134,8 +134,8 @@ def build(
     deploy the new code first, then build. An interrupted build continues where it stopped. A build
     takes at least as long as the catalog's lease, the URL's timeout and --gateway-timeout together.
 
-    With --exclusive only the lease must end. By this option you promise that no other program has
-    written the table for --gateway-timeout. During the build, writes of others are refused.
+    With --exclusive the build waits only for the lease. By this option you promise that no other
+    program has written the table for --gateway-timeout. Writes of others are refused meanwhile.
 
     \b
     Examples:
@@ -276,7 +276,7 @@ def _compared(
     *,
     repaired: bool = False,
 ) -> ExitCode:
-    """Compare indexes with their rows, and print each result as soon as it is there.
+    """Compare indexes with their rows, and print each result as soon as its comparison is finished.
 
     With `--json` the results are printed together at the end: an object for one named index of one
     model, else a list.
@@ -306,7 +306,7 @@ def _print(text: Iterable[str]) -> None:
 
 
 def _chosen(engine: Engine, targets: IndexTargets) -> Iterator[tuple[str, type[Model], str]]:
-    """Yield the indexes to work on: a label as `Order.by_state`, the model, and the index's name.
+    """Yield a label such as `Order.by_state`, the model and the name of each index to work on.
 
     If no index was named, declared indexes that are not built are left out, with a note.
     """
