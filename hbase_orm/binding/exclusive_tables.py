@@ -1,4 +1,4 @@
-"""Lets one program use tables exclusively; other writers are refused meanwhile.
+"""Lets one program use tables exclusively: the writes of all other programs are refused.
 
 `index.catalog.table_hold` has the protocols. A hold is renewed by a thread of its own, so that no
 other program takes over the table of a program that runs.

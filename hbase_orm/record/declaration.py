@@ -112,8 +112,7 @@ class Declaration:
     Attributes:
         families: The data families by name.
         rows: The descriptions of the rows: one for each record type and for each row key that
-            models declare. The first one is that of the first model for which the table was
-            recorded.
+            models declare. The first description is the oldest one.
         period: The unit of the periods if each period has a table; empty if there is one table.
         is_guarded: Whether rows have guards.
         indexes: The indexes by name.

@@ -252,7 +252,7 @@ def _moved(recorded: RecordedModel, model: RecordedModel) -> dict[str, tuple[byt
 def family_differences(
     recorded: Mapping[bytes, FamilyDescriptor], declared: Mapping[bytes, FamilyDescriptor]
 ) -> Iterator[Difference]:
-    """Yield the differences between the families of a table and those of a model."""
+    """Yield the differences between the families of a table and the families of a model."""
     for name, family in declared.items():
         known = recorded.get(name)
         if known is None:
