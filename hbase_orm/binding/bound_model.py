@@ -52,10 +52,10 @@ class BoundModel:
         matches: The cache of compiled functions that check conditions of statements.
         repairs: Whether statements and repairs may delete stale index entries; False if the model
             differs from the record of its table.
-        warns_of_drift: Whether the model is used with a warning if it contradicts the record of its
-            table; False if it is refused then.
-        as_catalogued: The results of `maintained_table` and `readable_model` for the last catalog
-            entry that was read.
+        warns_of_drift: Whether a model that contradicts the record of its table is used after a
+            warning. If False, such a model is refused.
+        as_catalogued: The results of `maintained_table`, `readable_model` and `usable_model` for
+            the catalog entry and the record that were read last.
     """
 
     model: type[Model]
@@ -82,14 +82,14 @@ class BoundModel:
     )
 
     def __post_init__(self) -> None:
-        """Start without compiled checks of conditions."""
+        """Create the empty cache `matches`."""
         object.__setattr__(self, "matches", Matches(self.schema))
 
     # --- which table ------------------------------------------------------------------------------
 
     @property
     def declared_table(self) -> str:
-        """The table as it is declared: for a table for each period the pattern of their names."""
+        """The declared name of the table; with a table for each period, the pattern of names."""
         return self.tables.declared
 
     def with_table_of(self, values: Mapping[str, Any]) -> BoundModel:
@@ -132,12 +132,12 @@ class BoundModel:
         return self.keys.names is not None or not self.tables.is_only
 
     def look_ups(self, stmt: Select[Any]) -> Protocol[tuple[Numbers, list[datetime] | None]]:
-        """Look up what the planner needs to know of HBase.
+        """Look up in HBase what the planner needs.
 
         Returns:
-            Two values. First the numbers of the names in the statement, by dictionary and name.
-            Then the starts of the periods that have a table. The starts are None if the model has
-            one table, or if the statement may not scan all tables.
+            Two values: the numbers of the names in the statement, by dictionary and name; and the
+            starts of the periods that have a table. The starts are None if the model has one
+            table, or if the statement may not scan all tables.
         """
         names = self.keys.names
         numbers = {} if names is None else (yield from names.numbers_to_plan(stmt))
@@ -146,11 +146,11 @@ class BoundModel:
     # --- rows and objects -------------------------------------------------------------------------
 
     def load_names(self, rows: Iterable[Row]) -> Protocol[LoadedNames | None]:
-        """Look up the names whose numbers are in the keys of rows, all at once.
+        """Look up the names whose numbers are in the keys of rows, many names with one request.
 
-        Keep a reference to the result until objects are made from the rows: the names are found
-        only as long as it exists. The result is None if the model's row keys hold no numbers of
-        names. For a record type, rows of other record types are skipped.
+        Keep a reference to the result until objects are made from the rows: without it, the cache
+        may drop the names. The result is None if the model's row keys hold no numbers of names.
+        For a record type, rows of other record types are skipped.
         """
         names = self.keys.names
         return None if names is None else (yield from names.load(self._with_layouts(rows)))
@@ -218,8 +218,8 @@ class BoundModel:
         Args:
             obj: The object.
             key: The row key, whose length counts for the size of each cell.
-            is_whole: Whether the whole row is written. If only changes of a loaded row are, the
-                object may lack required fields whose cells the row lacked.
+            is_whole: Whether the whole row is written. If only the changes of a loaded row are
+                written, the object may lack required fields whose cells the row lacked.
 
         Raises:
             ValidationError: A value does not fit; the error names the model, the field and the row

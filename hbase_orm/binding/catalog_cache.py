@@ -21,12 +21,12 @@ _WAITS: Final = RetryPolicy(attempts=9, first_pause_s=0.001, factor=2.0, longest
 
 
 class ReadEntry(NamedTuple):
-    """The catalog's entry of a table, or None, its record, and the time when they were read.
+    """The result of one read of a table's row in the catalog.
 
     Attributes:
         at_s: The time of the monotonic clock before the request.
-        entry: The entry, or None.
-        record: The bytes of the table's record; empty without one.
+        entry: The catalog's entry of the table; None if there is none.
+        record: The bytes of the table's record; empty if there is none.
         refusal: The error if HBase refused the read; else None.
     """
 
@@ -58,7 +58,7 @@ class CatalogCache:
         self._warned: set[tuple[str, str, bytes]] = set()
 
     def fresh(self, table: str) -> ReadEntry | None:
-        """Return a table's entry if it was read less than `lease_s` ago, else None."""
+        """Return the last read of a table's entry and record; None if `lease_s` is over."""
         read = self._entries.get(table)
         return read if read is not None and self.monotonic_s() < read.at_s + self.lease_s else None
 
@@ -93,7 +93,7 @@ class CatalogCache:
         return read.record
 
     def is_new_refusal(self, table: str) -> bool:
-        """Return whether a refusal for this table is the first one since the last answer."""
+        """Return whether this is the first call for a table since its last successful read."""
         is_new = table not in self._reported
         self._reported.add(table)
         return is_new
@@ -112,7 +112,11 @@ class CatalogCache:
         return is_new
 
     def _read(self, table: str) -> Protocol[ReadEntry]:
-        """Return what the catalog has of a table; one thread at a time reads it."""
+        """Return the cached entry and record of a table, or read them.
+
+        Usually one thread reads them, and other threads wait. If that thread takes too long, they
+        read them too.
+        """
         own = object()
         for tries in range(1, _WAITS.attempts + 1):
             read = self.fresh(table)
@@ -143,10 +147,11 @@ class CatalogCache:
     def refuse_held(self, table: str) -> Protocol[None]:
         """Raise an error if another program uses the table exclusively.
 
-        An entry that says so is read again, because that program may have finished.
+        If the cached entry shows such a use, the entry is read again, because the use may have
+        ended.
 
         Raises:
-            TableHeldError: It uses the table.
+            TableHeldError: Another program uses the table exclusively.
         """
         read = self.fresh(table)
         if read is not None and is_held(read.entry, self.own_holds):
@@ -185,5 +190,5 @@ class CatalogCache:
 
 
 def _copied(error: RejectedError) -> RejectedError:
-    """Return a copy of an error without its traceback, which several threads may raise."""
+    """Return a copy of an error without its traceback, because several threads may raise it."""
     return type(error)(error.text, fix=error.fix, **error.details)

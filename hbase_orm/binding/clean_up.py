@@ -56,8 +56,8 @@ class CleanUp:
     def put_off(self, deletes: Iterable[MutateRows]) -> None:
         """Add deletes, all with timestamps, to be sent a moment later.
 
-        All waiting deletes are sent at once if too many wait, if no thread can be started, or after
-        `close`.
+        All waiting deletes are sent immediately if too many wait, if no thread can be started, or
+        after `close`.
         """
         with self._lock:
             for request in deletes:
@@ -87,7 +87,7 @@ class CleanUp:
             self._waiting[table, mutation.row] = mutation
 
     def close(self) -> None:
-        """Send the waiting deletes. Deletes that are added later are sent at once."""
+        """Send the waiting deletes. Deletes that are added later are sent immediately."""
         with self._lock:
             self._is_closed = True
         self.finish()
@@ -118,7 +118,7 @@ class CleanUp:
             try:
                 execute(MutateRows(table, batch))
             except HBaseORMError as error:  # for example because the gateway is closed
-                logger.warning("dead entries of %s are left to the repair: %s", table, error)
+                logger.warning("stale entries in %s were not deleted: %s", table, error)
 
 
 def _up_to_ms(mutation: RowMutation) -> int:

@@ -36,7 +36,7 @@ def _refuse_rows_of_models(table: str, catalog: CatalogCache) -> Protocol[None]:
 
 
 class LoadedNames:
-    """Looked-up names, which `Dictionaries.name_of` finds as long as a caller holds this object.
+    """Names that were looked up; `Dictionaries.name_of` knows them as long as this object exists.
 
     Attributes:
         by_table: For each dictionary's table, the names by number.

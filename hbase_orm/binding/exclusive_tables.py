@@ -1,4 +1,4 @@
-"""Lets one program use tables exclusively; other writers are refused meanwhile.
+"""Lets one program use tables exclusively: the writes of all other programs are refused.
 
 `index.catalog.table_hold` has the protocols. A hold is renewed by a thread of its own, so that no
 other program takes over the table of a program that runs.
@@ -57,7 +57,7 @@ class ExclusiveTables:
         """Return a context manager that uses a table exclusively; it may be nested.
 
         Args:
-            table: The table as it is declared: for a table for each period the pattern.
+            table: The declared name of the table; with a table for each period, the pattern.
             purpose: What the program does, for the errors of other programs.
             wait_s: How long another program may use an old catalog entry; 0 in memory.
             on_wait: A function that is called about once a second during waits, with the seconds
@@ -101,7 +101,9 @@ class ExclusiveTables:
         try:
             was_held = self._runner.run(release_hold(table, use.hold_id))
         except HBaseORMError:
-            logger.warning("table %s may not be released: others cannot write it then", table)
+            logger.warning(
+                "table %s may still be in exclusive use, because its release failed", table
+            )
             if not is_failed:
                 raise
         else:
@@ -162,7 +164,7 @@ class ExclusiveUse:
 
 @dataclass(slots=True)
 class _Use:
-    """A table that is used exclusively, and by how many with blocks."""
+    """The exclusive use of one table, and the number of with blocks that share it."""
 
     hold_id: str
     renewals: _Renewals
@@ -173,7 +175,7 @@ class _Renewals:
     """Renews a hold on a thread of its own."""
 
     def __init__(self, runner: Runner, table: str, hold_id: str, wait_s: float) -> None:
-        """Prepare; without a `wait_s` no other program watches the hold, and no thread starts."""
+        """Prepare; if `wait_s` is 0 (in memory), no other program exists and no thread starts."""
         self._runner = runner
         self._table = table
         self._hold_id = hold_id

@@ -88,7 +88,7 @@ def _mutable_cells(schema: TableSchema, values: Mapping[str, Any]) -> dict[bytes
 def _mutable_part(
     schema: TableSchema, values: Mapping[str, Any], cells: Mapping[bytes, Cell]
 ) -> dict[bytes, Cell]:
-    """Return those of `cells` that belong to a field in `values` and can change in place."""
+    """Return the cells that belong to a field in `values` and whose values can change in place."""
     names = (each.column for each in mutable_columns(schema) if each.name in values)
     columns = {column for column in names if column in cells}
     return {column: cells[column] for column in columns | loaded_entries(schema, values, cells)}

@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 class RowPages(Iterator[Sequence[Any]], Generic[T]):
-    """An iterator over the pages of rows of one read. Close it to release its scanners at once."""
+    """An iterator over the pages of rows of one read. `close` releases its scanners."""
 
     def __init__(self, reading: Generator[Sequence[Any], None, T]) -> None:
         """Make an iterator over the pages of `reading`."""

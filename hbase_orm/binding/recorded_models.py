@@ -1,8 +1,12 @@
 """Compares a model with the record of its table before the first use.
 
-A table says what its rows are. A model that agrees with the record is used as it is; one that
-differs harmlessly is used with the record's anchor and families; one that contradicts it is
-refused before anything is read or written. A table without a record is used as the model says.
+The record of a table describes its rows:
+
+- A model that agrees with the record, or differs harmlessly, is used with the record's anchor and
+  families.
+- A model that contradicts the record is refused before a row is read or written. With
+  `on_drift=warn` it may be used as it is declared.
+- If the table has no record, the model is used as it is declared.
 """
 
 from __future__ import annotations
@@ -39,12 +43,12 @@ _CHECKED: Final = "recorded"
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """The result of a comparison.
+    """The result of the comparison of a model with a record.
 
     Attributes:
-        record: The bytes of the record that the model was compared with.
-        model: The model as it is used; None if it contradicts the record.
-        differing: What differs.
+        record: The bytes of the record; empty if there was none or it could not be read.
+        model: The model to use; None if the model is refused.
+        differing: The differences.
         is_certain: Whether the table is certainly the one that the record describes.
     """
 
@@ -57,14 +61,16 @@ class Checked:
 def usable_model(
     bound: BoundModel, catalog: CatalogCache, features: frozenset[Feature]
 ) -> Protocol[BoundModel]:
-    """Return the model as the record of its table lets it be used.
+    """Compare a model with the record of its table; return the model to use.
 
-    The record is read once per table and lease; only for a model that contradicts it, the table is
-    described too. For a foreign table nothing is read. If HBase refuses to read the catalog, the
-    model is used as it was found usable before, or as it is declared, after one warning.
+    The record is read once per table and lease. If it has other families than the model, or
+    contradicts the model, the table is described too. For a foreign table nothing is read.
+
+    If HBase refuses to read the catalog, a warning is logged once. Then the result of the last
+    comparison is used, or else the model as it is declared.
 
     Raises:
-        SchemaDriftError: The model contradicts the record; nothing of the table was read.
+        SchemaDriftError: The model contradicts the record; no row was read.
         RecordError: The record is damaged, or a newer version of the library wrote it.
         GatewayError: The catalog could not be read.
     """
@@ -110,13 +116,20 @@ def _used(bound: BoundModel, checked: Checked) -> BoundModel:
 
 
 def last_usable(bound: BoundModel) -> BoundModel:
-    """Return a model as it was last found usable; send nothing."""
+    """Return the model to use according to the last comparison; send nothing.
+
+    Return `bound` if there was no comparison, or if the comparison refused the model.
+    """
     known = bound.as_catalogued.get(_CHECKED)
     return bound if known is None or known.model is None else known.model
 
 
 def is_fresh(bound: BoundModel, catalog: CatalogCache) -> bool:
-    """Return whether a model was found usable, and its record was read less than a lease ago."""
+    """Return whether `last_usable` returns what `usable_model` would, without any request.
+
+    That is so if the record was read less than a lease ago and permits the model, or if the table
+    is foreign.
+    """
     if bound.schema.is_foreign:
         return True
     read = catalog.fresh(bound.declared_table)
@@ -169,7 +182,10 @@ def _compared(
 
 
 def compared(schema: TableSchema, record: TableRecord) -> list[Difference]:
-    """Return the differences between a model and a record; for a base those of its record types."""
+    """Return the differences between a model and a record.
+
+    For the base of record types, these are the differences of all its record types.
+    """
     current, own = record.current, declaration_of([schema])
     differing: list[Difference] = []
     for each in record_types_of(schema) or (schema,):
@@ -186,7 +202,7 @@ def compared(schema: TableSchema, record: TableRecord) -> list[Difference]:
 
 
 def _of_other_type(declared: RecordedRows, recorded: Declaration) -> Iterator[Difference]:
-    """Yield a contradiction if the rows of a model of this name have another record type."""
+    """Yield a contradiction if the record has a model of this name with another record type."""
     (name,) = declared.models
     types = [rows.record_type for rows in recorded.rows if name in rows.models]
     if types and declared.record_type and declared.record_type not in types:
@@ -199,7 +215,7 @@ def _of_other_type(declared: RecordedRows, recorded: Declaration) -> Iterator[Di
 
 
 def _of_record_types(declared: str, recorded: Declaration) -> Difference:
-    """Return the contradiction of a table whose rows have record types, and a model without."""
+    """Return the contradiction that only the record or only the model has record types."""
     types = ", ".join(filter(None, (rows.record_type for rows in recorded.rows)))
     return Difference(Weight.CONTRADICTION, "record types", types, declared)
 
@@ -219,10 +235,10 @@ def _as_recorded(
 
 
 def _is_recorded(schema: TableSchema, recorded: Declaration) -> bool:
-    """Return whether `create_tables` has recorded a model as it is declared.
+    """Return whether the record has this model with the same fields and codecs.
 
-    Such a model may still differ from the rows: old rows lack its required columns, and other
-    models of the table have columns that it lacks.
+    This is so after `create_tables`. The model may still differ from the rows: old rows may lack
+    columns that it requires, and other models of the table may have columns that it lacks.
     """
     for each in record_types_of(schema) or (schema,):
         declared = rows_of(each)
@@ -251,11 +267,11 @@ def _warn_of_options(options: str, table: str, model: str, warn: Callable[..., N
 def drift_error(
     schema: TableSchema, differing: Sequence[Difference], *, is_certain: bool = True
 ) -> SchemaDriftError:
-    """Return the error of a model that contradicts the record of its table.
+    """Return the error for a model that contradicts the record of its table.
 
     Args:
         schema: The schema of the model.
-        differing: What differs.
+        differing: The differences.
         is_certain: Whether the table is certainly the one that the record describes.
     """
     contradictions = [each for each in differing if each.weight in _REFUSED]
@@ -280,6 +296,6 @@ _HOW_TO_ADD_FAMILY: Final = (
     "that do not know it leave its cells behind when they delete a row"
 )
 _IF_MADE_AGAIN: Final = (
-    "or, if the table was made again by other means, which programs without Thrift2 cannot find "
-    "out, run 'hbase-orm tables adopt'"
+    "or, if the table was made again by other means, which programs without Thrift2 cannot "
+    "detect, run 'hbase-orm tables adopt'"
 )

@@ -29,7 +29,7 @@ T = TypeVar("T")
 
 
 class Runtime(Runner):
-    """The runner of protocols with the shared objects of an engine. Threads may share it.
+    """Runs protocols, and holds what all sessions of an engine share. Threads may share it.
 
     Attributes:
         clock: The clock for timestamps of writes and for waits for HBase's clock.

@@ -1,13 +1,14 @@
 """Decides whether a table is the one that a record was written for.
 
 A table that was dropped and created again by other means must not be compared with the old record.
-Thrift2 shows the id that a table has in common with its record. Thrift1 shows no attributes of
+With Thrift2, the table's id is compared with the id in the record. Thrift1 shows no attributes of
 tables, only the times when regions were created:
 
 - The parts of a split region are younger than the region. A merged region is as old as its youngest
   part. So a region that is not younger than the record shows that the table is the same.
-- The regions of a new or truncated table have all the same time. Regions of different times, or two
-  of the same time, may be parts of the recorded table's regions: this remains undecided.
+- All regions of a new or truncated table have the same time. If all regions are younger than the
+  record and their times differ, or if there are just two regions, they may be parts of the recorded
+  table's regions. Then the result is UNKNOWN.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ class Identity(Enum):
 def identity(
     record: TableRecord, tables: Tables, features: frozenset[Feature]
 ) -> Protocol[Identity]:
-    """Return whether a model's tables are those of a record; MISSING if no table exists.
+    """Return whether a record was written for a model's tables; MISSING if no table exists.
 
     Args:
         record: The record.
@@ -68,7 +69,7 @@ def identity(
 def newest_region_ms(table: str) -> Protocol[int]:
     """Return the time when a table's youngest region was created, in ms of HBase's clock.
 
-    The time is 0 if the table does not exist, or if HBase does not permit to read it.
+    The time is 0 if the table does not exist, or if HBase refuses to list its regions.
     """
     try:
         return max(
@@ -79,7 +80,7 @@ def newest_region_ms(table: str) -> Protocol[int]:
 
 
 def _ids(names: Sequence[str]) -> Protocol[list[str]]:
-    """Return the ids of tables; empty for a table without an id."""
+    """Return the ids of the tables that exist; an empty text for a table without an id."""
     ids: list[str] = []
     for name in names:
         try:
@@ -91,7 +92,7 @@ def _ids(names: Sequence[str]) -> Protocol[list[str]]:
 
 
 def _region_times(names: Sequence[str]) -> Protocol[list[list[int]]]:
-    """Return, for each table, the times when its regions were created."""
+    """Return, for each table that exists, the times when its regions were created."""
     times: list[list[int]] = []
     for name in names:
         try:

@@ -63,18 +63,18 @@ class TableWriter:
         self._contexts: dict[int, GuardContext] = {}
 
     def check(self, bound: BoundModel, operation: Operation[Any] | None = None) -> Protocol[None]:
-        """Raise an error if a write without index entries would make an index incomplete.
+        """Raise an error if a write that puts no index entries would make an index incomplete.
 
-        The catalog is read once per table and lease; nothing else is sent. A table without a
-        catalog entry passes the check.
+        The catalog is read once per table and lease. For the check of the model itself see
+        `usable_model`. A table without a catalog entry and a foreign table pass the check.
 
         Args:
             bound: The bound model.
             operation: The write; None to compare only the declared indexes with the catalog.
 
         Raises:
-            SchemaError: The model's indexes differ from those in the catalog, or the write
-                increments an indexed column.
+            SchemaError: The model's indexes differ from those in the catalog, the write increments
+                an indexed column, or the model contradicts the record of its table.
             TableHeldError: Another program uses the table exclusively.
             RetryableError: The catalog could not be read.
         """
@@ -131,7 +131,8 @@ class TableWriter:
             history: The record of the write, to which each attempt is added; None for a new record.
 
         Raises:
-            SchemaError: The model's indexes differ from those in the catalog.
+            SchemaError: The model's indexes differ from those in the catalog, or the model
+                contradicts the record of its table.
             HBaseORMError: As for `write_row`.
         """
         if bound.guarded is None:

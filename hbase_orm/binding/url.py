@@ -61,7 +61,7 @@ class EngineOptions:
         clean_up: With `now`, a write that changes indexed values deletes the old entries. With
             `deferred`, a thread of the engine deletes them within a tenth of a second, and the
             write needs one request less. `engine.close()` waits for this thread. A process that
-            ends without it leaves stale entries.
+            ends without `close` may leave stale entries.
         on_drift: With `refuse`, a model that contradicts the record of its table raises
             `SchemaDriftError` before anything of the table is read or written. With `warn`, it is
             used as it is declared, after one warning: rows may be misread or hidden. Models with

@@ -71,9 +71,10 @@ def by_readable_index(
     bound: BoundModel,
     catalog: CatalogCache,
 ) -> Protocol[Plan]:
-    """Return `chosen` if queries may use all declared indexes now, else a new plan.
+    """Return `chosen` if queries may use all declared indexes in their declared tables.
 
-    The catalog shows which indexes queries may use. The new plan uses only these.
+    Otherwise return a new plan, which uses only the indexes that the catalog lets queries use, and
+    their current tables.
 
     Args:
         stmt: The statement.
@@ -129,9 +130,9 @@ def while_usable(
 ) -> Rows:
     """Return the read `rows`, with checks that queries may still use the statement's index.
 
-    After queries must stop using an index, writers maintain it for one more lease. So the answer to
-    a request is complete if the catalog entry was read less than a lease before the request. An
-    older entry is read again before the request, because rows could be missing.
+    When queries must stop using an index, writers still maintain it for one more lease. So the
+    answer to a request is complete if the catalog entry was read less than a lease before the
+    request. An older entry is read again before the request, because rows could be missing.
 
     Args:
         rows: The read of the statement's rows, without these checks.

@@ -163,7 +163,7 @@ class WriteClock:
             return
         if until_s > now_s + _LONG_WAIT_S:
             logger.warning(
-                "waiting %.1f s for the clock: increments have stamped a row that far ahead",
+                "waiting %.1f s: increments have given a row timestamps that far in the future",
                 until_s - now_s,
             )
         yield from ask(Sleep(until_s - now_s))

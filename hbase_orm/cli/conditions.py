@@ -31,7 +31,7 @@ _FORMS: Final = (
 
 
 def read_condition(model: type[Model], text: str) -> Condition:
-    """Return the condition on a field of `model` that a text describes, as `at>=2026-01-31`.
+    """Return the condition on a field of `model` that a text such as `at>=2026-01-31` describes.
 
     Raises:
         click.BadParameter: The text is not a condition, the model does not have the field, or the

@@ -18,9 +18,9 @@ def confirm_at(what: str, url: str, *, fix: str = _FIX) -> None:
     """Ask whether to drop something at the gateways of a URL; return only if the answer is yes.
 
     Args:
-        what: The question, without the URL and its question mark.
+        what: The question, without the URL and the question mark.
         url: The URL; it is not shown if it is wrong, because it may contain a password.
-        fix: What to do where nobody can answer.
+        fix: The advice if standard input is not a terminal.
 
     Raises:
         ConfigurationError: Standard input is not a terminal.
@@ -34,8 +34,8 @@ def confirm(what: str, *, fix: str = _FIX) -> None:
     """Ask whether to continue; return only if the answer is yes.
 
     Args:
-        what: The question, without its question mark.
-        fix: What to do where nobody can answer.
+        what: The question, without the question mark.
+        fix: The advice if standard input is not a terminal.
 
     Raises:
         ConfigurationError: Standard input is not a terminal.

@@ -20,11 +20,12 @@ class Settings:
     """The global options, which click passes to every command as its context object.
 
     Attributes:
-        url: The URL from `--url`, from `HBASE_ORM_URL` or, once it was asked for, from
-            pyproject.toml; empty if `--url` is empty; None if there is none so far.
+        url: The URL from `--url`, from `HBASE_ORM_URL` or, after `find_url` was called, from
+            pyproject.toml. Empty if `--url` is empty; None if there is no URL.
         is_json: Whether the answer is printed as JSON.
         is_debug: Whether an error is printed with its traceback.
-        is_without_model: Whether no model was named, so that those of pyproject.toml are used.
+        is_without_model: Whether the command uses the models of pyproject.toml, because the user
+            named none.
     """
 
     url: str | None = None
@@ -34,7 +35,7 @@ class Settings:
     _projects: list[Project | None] = field(default_factory=list)
 
     def project(self) -> Project | None:
-        """Return the settings of the project that the current directory belongs to; None without.
+        """Return the settings of the project of the current directory; None if it has no project.
 
         Raises:
             ConfigurationError: A pyproject.toml cannot be read, or its section is wrong.
@@ -46,10 +47,10 @@ class Settings:
     def find_url(self) -> str | None:
         """Return the URL of the option, of the environment or of pyproject.toml, in this order.
 
-        None if there is none, or if the option is empty: then nothing is sent.
+        Return None if there is no URL, or if the option is empty. Then the command sends nothing.
 
         Raises:
-            ConfigurationError: The URL in pyproject.toml is wrong, or the file is.
+            ConfigurationError: pyproject.toml cannot be read, or its section or URL is wrong.
         """
         if self.url is None:
             project = self.project()
@@ -60,7 +61,7 @@ class Settings:
         """Return the URL.
 
         Raises:
-            ConfigurationError: No URL was given, or that of pyproject.toml is wrong.
+            ConfigurationError: No URL was given, or the URL of pyproject.toml is wrong.
         """
         url = self.find_url()
         if url is None:

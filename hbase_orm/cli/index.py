@@ -116,8 +116,8 @@ def build(
     deploy the new code first, then build. An interrupted build continues where it stopped. A build
     takes at least as long as the catalog's lease, the URL's timeout and --gateway-timeout together.
 
-    With --exclusive only the lease must end. By this option you promise that no other program has
-    written the table for --gateway-timeout. During the build, writes of others are refused.
+    With --exclusive the build waits only for the lease. By this option you promise that no other
+    program has written the table for --gateway-timeout. Writes of others are refused meanwhile.
 
     \b
     Examples:
@@ -280,7 +280,7 @@ def _compared(
     *,
     repaired: bool = False,
 ) -> ExitCode:
-    """Compare indexes with their rows, and print each result as soon as it is there.
+    """Compare indexes with their rows, and print each result as soon as its comparison is finished.
 
     With `--json` the results are printed together at the end: an object for one named index of one
     model, else a list.

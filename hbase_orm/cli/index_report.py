@@ -56,7 +56,7 @@ def short_lines(
 
 
 def lines(verification: Verification, pairs: int, *, repaired: bool) -> Iterator[str]:
-    """Yield the lines of a result; the arguments are those of `as_json`."""
+    """Yield the lines of a result; the arguments are as for `as_json`."""
     counters, shown = verification.counters(), _pairs(verification, pairs)
     names = list(counters["rows"])
     yield from table(

@@ -221,7 +221,7 @@ def _notes(
 
 
 def _meant_table(model: type[Model], fields: Mapping[str, Any]) -> str | None:
-    """Return the table of the period that the model writes these fields to.
+    """Return the name of the period's table to which the model writes an object with these fields.
 
     None if the model does not have a table for each period, or if the field of the time is unknown.
     """

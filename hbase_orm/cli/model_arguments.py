@@ -1,4 +1,4 @@
-"""Arguments that are models, their indexes or statements, by default those of pyproject.toml."""
+"""Arguments that are models, indexes or statements; the default is the models of pyproject.toml."""
 
 from __future__ import annotations
 
@@ -60,8 +60,8 @@ def model_and_texts(metavar: str, *, is_text: Callable[[str], bool] | None = Non
 
     Args:
         metavar: What follows the model, as the help shows it.
-        is_text: Returns whether the first text is not a model's name. None means that it is not if
-            there is only one text.
+        is_text: Returns whether the first text is a further text, not a model's name. If None, the
+            first text is a model's name unless it is the only text.
     """
 
     def convert(texts: Sequence[str]) -> tuple[type[Model], tuple[str, ...]]:
@@ -113,7 +113,7 @@ class IndexTargets:
 def _argument(
     name: str, convert: Callable[[Sequence[str]], Any], metavar: str, note: str
 ) -> _Decorator:
-    """Return a decorator that adds an argument, made of any number of texts by `convert`."""
+    """Return a decorator that adds an argument; `convert` makes its value from all given texts."""
 
     def callback(context: click.Context, _: click.Parameter, texts: Sequence[str]) -> Any:
         return None if context.resilient_parsing else convert(texts)
@@ -137,7 +137,7 @@ def project_models() -> _Models:
 
 
 def _several(names: Sequence[str]) -> _Models:
-    """Return the models with these names; without names, those of pyproject.toml.
+    """Return the models with these names; without names, the models of pyproject.toml.
 
     Raises:
         click.UsageError: A name is wrong; or no name is given, and there is none in pyproject.toml.
@@ -235,7 +235,7 @@ def _several_indexes(texts: Sequence[str]) -> IndexTargets:
 def _with_index_of_project(texts: Sequence[str]) -> _Models:
     """Return the models of pyproject.toml that declare an index, if the only text is its name.
 
-    Empty if the text is something else, such as the name of a module.
+    The result is empty if the text is something else, such as the name of a module.
 
     Raises:
         click.UsageError: The text names neither such an index nor a module.
@@ -256,10 +256,10 @@ def _with_index_of_project(texts: Sequence[str]) -> _Models:
 
 
 def _having(known: _Models, name: str) -> _Models:
-    """Return the models that declare an index; a model that is alone need not declare it.
+    """Return the models that declare an index; a single model need not declare it.
 
     Raises:
-        click.UsageError: None of several models declares it.
+        click.UsageError: There are several models, and none of them declares the index.
     """
     having = tuple(model for model in known if _declares(model, name))
     if not having and len(known) > 1:
@@ -278,7 +278,7 @@ def _declares(model: type[Model], name: str) -> bool:
 
 
 def _statement(texts: Sequence[str]) -> Select[Any]:
-    """Return the statement that a text names, or that selects all objects of the model it names.
+    """Return the statement that a text names; for a model, the statement that selects all objects.
 
     Raises:
         click.UsageError: There is no such statement, or not exactly one such model.
@@ -309,7 +309,8 @@ def _called(function: Any, name: str) -> object:
     """Return what a function of the user returns.
 
     Raises:
-        click.BadParameter: It needs arguments, or raised an error of its own.
+        click.BadParameter: The function needs arguments, or raised an error that is not the
+            library's.
     """
     try:
         inspect.signature(function).bind()

@@ -56,7 +56,7 @@ def named_value(name: str) -> Any:
 
 
 def search_first(folder: Path | None, project: Project | None) -> None:
-    """Let imports search a folder first, and then the folder of a project; None stands for none."""
+    """Let imports search `folder` first, then the folder of `project`; either may be None."""
     folders = [folder, None if project is None else project.folder]
     paths = [str(each) for each in dict.fromkeys(folders) if each is not None]
     sys.path[:0] = [path for path in paths if path not in sys.path]
@@ -110,7 +110,7 @@ def _all_models(module: str) -> list[type[Model]]:
 
 
 def _known(module: Any) -> str:
-    """Return a text that lists the models that a module can name."""
+    """Return advice that lists the models of a module, and for a package how to list all models."""
     known = [name for name, value in vars(module).items() if has_table(value)]
     text = f"its models are: {', '.join(known)}" if known else "it has no models"
     if hasattr(module, "__path__"):
@@ -119,7 +119,7 @@ def _known(module: Any) -> str:
 
 
 def _explained(error: ModelImportError) -> ModelImportError:
-    """Return an error with where imports searched first, if there is no module of the name."""
+    """Return an error; if no module has the name, add the folder that imports search first."""
     missing = error.details.get("missing")
     if missing is None or not f"{error.module}.".startswith(f"{missing}."):
         return error

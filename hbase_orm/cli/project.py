@@ -32,8 +32,8 @@ class Project:
 
     Attributes:
         path: The pyproject.toml.
-        models: The models as they are written there, as `shop.models` or `shop.audit:Event`; empty
-            if the section has no such key.
+        models: The names of models in the section, such as `shop.models` or `shop.audit:Event`;
+            empty if the section has no such key.
         url: The URL, which may be wrong; None if the section has no such key.
     """
 
@@ -68,8 +68,8 @@ class Project:
 def find_project(folder: Path) -> Project | None:
     """Return the settings in the pyproject.toml of a folder or of the nearest parent.
 
-    A pyproject.toml without the section is passed over. None if no folder up to the root has one
-    with the section.
+    A pyproject.toml without the section is skipped. Return None if no folder up to the root has a
+    pyproject.toml with the section.
 
     Args:
         folder: An absolute path.

@@ -23,7 +23,7 @@ _HEAD = ("name", "start", "stop", "state", "server", "store files")
 @click.option(
     "--data-dir",
     type=click.Path(file_okay=False, path_type=Path),
-    help="The server's folder. [default: that of the server that runs]",
+    help="The server's folder. [default: the folder of the running server]",
 )
 @click.pass_context
 def admin(context: click.Context, data_dir: Path | None) -> None:

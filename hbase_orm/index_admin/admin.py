@@ -69,11 +69,11 @@ class IndexAdmin(ABC):
 
     @abstractmethod
     def _usable(self, model: type[Model]) -> Protocol[BoundModel]:
-        """Compare a model with the record of its table; return the model as it is used."""
+        """Compare a model with the record of its table; return the model to use."""
 
     @abstractmethod
     def _used(self, model: type[Model]) -> BoundModel:
-        """Return the bound model, compared with the record of its table within the lease.
+        """Compare a model with the record of its table; return the model to use.
 
         Raises:
             SchemaDriftError: The model contradicts the record.
@@ -120,8 +120,8 @@ class IndexAdmin(ABC):
         An index that is already readable is not built again, unless `rebuild` is True or its table
         is missing. An index with `maintained="manual"` is always built again.
 
-        If no other program uses the table, `exclusive=True` leaves out the long wait: see
-        `exclusive` for what that promises.
+        If no other program uses the table, `exclusive=True` leaves out the long wait. See the
+        method `exclusive` for what the caller promises by it.
 
         Args:
             model: The model.
@@ -170,16 +170,17 @@ class IndexAdmin(ABC):
     ) -> AbstractContextManager[None]:
         """Use a model's table exclusively in a with block: all other programs may only read it.
 
-        At the beginning of the block, the catalog makes every other program refuse its writes with
-        TableHeldError. Then this engine waits until they have all read the catalog again, which
-        takes the lease of the URL. Its own sessions, in all threads, write in the block; builds and
-        changes of tables in it need not wait for gateways.
+        At the beginning of the block, the engine records its use of the table in the catalog. The
+        writes of another program raise TableHeldError once the program has read the catalog again.
+        The engine waits until that is so for all programs, which takes the lease of the URL. In the
+        block, the sessions of this engine may write the table, in all threads. Builds and changes
+        of tables in the block need not wait for gateways.
 
-        The caller promises that since the time for which a gateway may repeat a request (20 minutes
-        by default) no other program has written the table, and that none starts to before the block
-        begins. The library cannot check that; see docs/index-life-cycle.md.
+        The caller makes two promises. No other program has written the table for as long as a
+        gateway may repeat a request (20 minutes by default). And no other program begins to write
+        it before the block begins. The library cannot check that; see docs/index-life-cycle.md.
 
-        If the last program that used the table exclusively was killed, this one takes the table
+        If a program was killed while it used the table exclusively, this engine takes the table
         over, after another lease. Blocks of the same engine may be nested.
 
         Args:
@@ -316,7 +317,7 @@ class IndexAdmin(ABC):
 
     @property
     def _is_memory(self) -> bool:
-        """Whether one process does everything, and nothing is under way between requests."""
+        """Whether the engine is in memory: no other process exists, and no request is under way."""
         return self.options.scheme == "memory"
 
     def _exclusively(self, bound: BoundModel, purpose: str, on_wait: OnWait) -> ExclusiveUse:

@@ -168,7 +168,7 @@ class IndexBuild:
         yield from self._drop_retired()
 
     def _refuse_other_writers(self, entry: CatalogEntry) -> None:
-        """Raise an error, before the catalog is changed, if this program may not write the rows."""
+        """Raise an error if this program may not write the rows; the catalog is not changed yet."""
         refuse_held(self._table, entry, self._writer.catalog.own_holds)
         if self._declared.maintained_by_writes:
             check_indexes(self._bound, entry)

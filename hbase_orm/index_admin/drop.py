@@ -47,7 +47,7 @@ def stop_using(
 
 
 def drop_tables(table: str, name: str) -> Protocol[list[str]]:
-    """Drop the tables of an unused index, and set its state to ABSENT; return the tables' names."""
+    """Drop the tables of an unused index, set its state to ABSENT, and return the tables' names."""
     dropped: list[str] = []
     for each in (yield from tables.index_tables([f"{table}_ix_{name}"])):
         dropped += yield from tables.drop_table(each)

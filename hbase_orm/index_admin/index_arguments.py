@@ -34,10 +34,10 @@ def declared_name(bound: BoundModel, index: Index | str) -> str:
 
 
 def index_name(bound: BoundModel, index: object) -> str:
-    """Return the name of an index that is given as itself or by its name.
+    """Return the name of an index; the argument is the index or its name.
 
     Raises:
-        ConfigurationError: The argument is neither.
+        ConfigurationError: The argument is neither an index nor a text.
     """
     if isinstance(index, (Index, str)):
         return index if isinstance(index, str) else index.name
@@ -114,7 +114,8 @@ def refuse_repair(bound: BoundModel) -> None:
     """Raise an error if a model differs from the record of its table.
 
     Raises:
-        SchemaDriftError: An entry that the record calls good could be deleted.
+        SchemaDriftError: The model differs, so a repair could delete entries that are right
+            according to the record.
     """
     if not bound.repairs:
         raise SchemaDriftError(

@@ -52,10 +52,10 @@ class Verification:
         foreign: The number of rows that programs without this library have written.
         repaired: The number of repaired rows and entries.
         pairs: The first `MOST_PAIRS` rows and entries that do not agree.
-        unrepaired: The reasons why the first `MOST_PAIRS` rows could not be repaired, by row key.
-            For example, a value does not fit the index, another row has the same unique value, or
-            the timestamps are far in the future. Corrupt claims that must not be deleted are listed
-            by their entry key.
+        unrepaired: The first `MOST_PAIRS` rows that could not be repaired, each row key with the
+            reason. For example, a value does not fit the index, another row has the same unique
+            value, or the timestamps are far in the future. Corrupt claims that must not be deleted
+            are listed by their entry key.
         newer_epoch: Normally 0. If the catalog was restored from an earlier time, the newest epoch
             in the rows' guards. `create_tables` then raises the catalog's epoch above it.
     """

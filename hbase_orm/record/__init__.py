@@ -1,1 +1,1 @@
-"""The record of a table: the declaration that its rows were written by, kept in the catalog."""
+"""The record of a table: the declaration that its rows follow, stored in the catalog."""

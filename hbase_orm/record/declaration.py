@@ -1,9 +1,9 @@
-"""The declaration of a table as values: what `TableRecord` holds, and its encoding as JSON.
+"""The record of a table: the values that it consists of, and its encoding as JSON.
 
-A table has one record, or one for all tables of a `TablePerPeriod`. The record describes the rows,
-not one class: several models may be views of the same table, with fewer columns or other names for
-them. Rows of different record types are described one by one, because each type has its own row
-key, columns and anchor.
+A table has one record; all tables of a `TablePerPeriod` have one record together. The record
+describes rows, not one class: several models may be views of the same table, with fewer columns or
+other names of fields. Each record type is described separately, because it has its own row key,
+columns and anchor.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class RecordedColumn:
         role: "column", "counter", "version" or "dynamic".
         codec: The codec of the values.
         is_required: Whether every row has a cell in the column.
-        names: The codec of the rest of the qualifier, for dynamic columns; else None.
+        names: For dynamic columns, the codec of the qualifier without the prefix; else None.
     """
 
     role: str
@@ -43,13 +43,14 @@ class RecordedColumn:
 
 @dataclass(frozen=True, slots=True)
 class RecordedModel:
-    """The names that a model gives to the parts of a row.
+    """The names of a model's fields, and the columns for which they stand.
 
     Attributes:
         key: The first names of the key fields, in the order in which the row key mentions them.
-        fields: The columns (for dynamic columns, the prefix) by the name of the field.
-        former: The same for all names that the model had before, the oldest first.
-        later_keys: The names that the key fields got later, in the same order.
+        fields: The column (for dynamic columns, the prefix) of each field, by the field's name.
+        former: The columns by the names that fields had before, the oldest first.
+        later_keys: The later names of the key fields: for each change, all names in the order of
+            `key`.
     """
 
     key: tuple[str, ...]
@@ -59,22 +60,22 @@ class RecordedModel:
 
     @property
     def names(self) -> dict[str, bytes]:
-        """The columns by all names that fields had or have, the oldest first."""
+        """The columns by all former and present names of fields, the oldest first."""
         return {**self.former, **self.fields}
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedRows:
-    """The rows of a table that have one kind of row key.
+    """The description of the rows of a table that have one kind of row key.
 
     Attributes:
         record_type: The record type in the row key; `NO_TYPE` without record types.
         key: The specification of the row key.
-        anchor: The column that every row has, which shows that a row exists; None without one.
-        marker: The column that each put writes if there is no anchor; None if there is one.
+        anchor: The column that every row has, which shows that a row exists; None if there is none.
+        marker: The column that each put writes if there is no anchor; None if there is an anchor.
         columns: The columns, by `family:qualifier`; dynamic columns by their prefix.
-        models: The models that declare these rows, by the name of their class; the first one is
-            the model that the table was created with.
+        models: The models that declare these rows, by the name of their class. The first one is a
+            model with which the rows were recorded first.
         packed_bytes: The width of the qualifiers if each object is a cell, else 0.
     """
 
@@ -89,9 +90,9 @@ class RecordedRows:
 
 @dataclass(frozen=True, slots=True)
 class RecordedIndex:
-    """A secondary index, as it was declared when the table was created.
+    """A secondary index, as it was declared when the record was last written.
 
-    The index's entry in the catalog decides how the index is used; it may be newer.
+    The index's entry in the catalog may be newer. That entry decides how the index is used.
 
     Attributes:
         entries: The text that describes how the entries are computed.
@@ -110,9 +111,9 @@ class Declaration:
 
     Attributes:
         families: The data families by name.
-        rows: The rows; several kinds if the table has record types, or models with different row
-            keys. The first kind is that of the model that the table was created with.
-        period: The unit of a table for each period; empty for one table.
+        rows: The descriptions of the rows: one for each record type and for each row key that
+            models declare. The first description is the oldest one.
+        period: The unit of the periods if each period has a table; empty if there is one table.
         is_guarded: Whether rows have guards.
         indexes: The indexes by name.
     """
@@ -124,10 +125,11 @@ class Declaration:
     indexes: Mapping[str, RecordedIndex] = field(default_factory=dict[str, RecordedIndex])
 
     def rows_of(self, declared: RecordedRows) -> RecordedRows | None:
-        """Return the item of `rows` that a model's declaration of its rows is compared with.
+        """Return the item of `rows` with which a model's declaration of its rows is compared.
 
-        Only items with the same record type count: the one that a model of this name declared, or
-        else the one with the same row key, or else the first. None if no item has the record type.
+        It is one of the items with the same record type: the item that has a model of this name, or
+        else an item with the same row key, or else the first item. Return None if no item has the
+        record type.
         """
         (name,) = declared.models
         kinds = [each for each in self.rows if each.record_type == declared.record_type]
@@ -141,13 +143,13 @@ class TableRecord:
     """The record of a table.
 
     Attributes:
-        table_id: A random id that the table has too, as an attribute; empty for a table without it.
-            A table of the same name with another id was made by other means.
+        table_id: A random id, which the table has as an attribute; empty if the table has none. If
+            a table of this name has another id, it is not the table that the record describes.
         current: The declaration that the rows follow.
-        next: The declaration that a migration is changing the rows to, or None.
-        regions_ms: The time when the youngest region of the table was created, by HBase's clock,
-            as it was when the record was written; 0 if unknown. For programs without Thrift2,
-            which cannot read the table's id.
+        next: The declaration that the rows will follow after a running migration, or None.
+        regions_ms: The time when the table's youngest region was created, in ms of HBase's clock,
+            as read when the record was written; 0 if unknown. Programs without Thrift2 use it,
+            because they cannot read the table's id.
     """
 
     table_id: str
@@ -290,7 +292,7 @@ def _family_of(name: bytes, stored: StoredValue) -> FamilyDescriptor:
 
 
 def _option(usual: Any, option: str, stored: StoredValue) -> Any:
-    """Return the value of a family's option, which must be of the type of its default."""
+    """Return the value of a family's option; its type must be the type of the default `usual`."""
     if isinstance(usual, Mapping):
         return {name: value.typed(str) for name, value in stored.each()}
     if usual is None:

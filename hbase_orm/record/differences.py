@@ -1,9 +1,13 @@
 """Differences between the record of a table and the declaration of a model.
 
-A contradiction means that the model would misread rows, hide them, or write rows that other
-programs misread: the model must not be used. A change is harmless: every row is read as the model
-says, and every row that the model writes can be read by the record's models. An option differs if
-a family of the table has other options than the model declares.
+Each difference has a weight:
+
+- CONTRADICTION: the model would misread rows, hide them, or write rows that other programs misread.
+  So it must not be used.
+- HARMLESS: the model reads every row as it declares, and the recorded models can read every row
+  that the model writes.
+- OPTION: a family of the table has other options than the model declares.
+- NO_FAMILY: the record lacks a family; the table itself decides what that means.
 """
 
 from __future__ import annotations
@@ -42,10 +46,10 @@ class Difference:
     """One difference.
 
     Attributes:
-        weight: What it means.
+        weight: What the difference means.
         subject: What differs, for example "column d:n".
-        recorded: What the record says; empty if it says nothing.
-        declared: What the model declares; empty if it declares nothing.
+        recorded: The recorded value; empty if nothing is recorded.
+        declared: The declared value; empty if nothing is declared.
     """
 
     weight: Weight
@@ -68,8 +72,8 @@ def differences(
     Args:
         recorded: The rows that the record describes.
         declared: The rows that the model declares; `models` has only this model.
-        families: The recorded declaration, for its families.
-        own: The model's declaration, for its families.
+        families: The recorded declaration, for its families and its period.
+        own: The model's declaration, for its families and its period.
     """
     ((name, model),) = declared.models.items()
     return [
@@ -115,7 +119,7 @@ def _of_key(
 
 
 def _keeps_places(recorded: RecordedModel, declared: tuple[str, ...]) -> bool:
-    """Return whether no key field stands where another one stood, under any of its names."""
+    """Return whether each declared key field that is recorded, under any name, has its place."""
     return all(_same_places(names, declared) for names in (recorded.key, *recorded.later_keys))
 
 
@@ -203,9 +207,9 @@ def _of_columns(recorded: RecordedRows, declared: RecordedRows) -> Iterator[Diff
 def _of_overlaps(
     recorded: Mapping[bytes, RecordedColumn], declared: Mapping[bytes, RecordedColumn]
 ) -> Iterator[Difference]:
-    """Yield a contradiction for each column that only one side counts as a dynamic one.
+    """Yield a contradiction for each column that is dynamic only in the record, or in the model.
 
-    Whoever counts it as a dynamic column would decode and delete it as an entry of that field.
+    Programs that treat it as a dynamic column would decode and delete it as an entry of that field.
     """
     for prefix in (name for name, each in declared.items() if each.role == "dynamic"):
         for name, known in recorded.items():
@@ -227,9 +231,10 @@ def _overlap(
 
 
 def _of_fields(recorded: RecordedRows, name: str, model: RecordedModel) -> Iterator[Difference]:
-    """Yield a contradiction if a field stands for another column than a recorded model says.
+    """Yield a contradiction for each field that stands for another column than in the record.
 
-    A model of another name is a view, which may have its own names, if one recorded model agrees.
+    A recorded model is compared with its own fields in the record. A model that is not recorded is
+    a view: it may have other names of fields, so it need only agree with one recorded model.
     """
     own = recorded.models.get(name)
     known = [own] if own is not None else list(recorded.models.values())
@@ -251,7 +256,7 @@ def _moved(recorded: RecordedModel, model: RecordedModel) -> dict[str, tuple[byt
 def family_differences(
     recorded: Mapping[bytes, FamilyDescriptor], declared: Mapping[bytes, FamilyDescriptor]
 ) -> Iterator[Difference]:
-    """Yield the differences between the families of a table and those of a model."""
+    """Yield the differences between the families of a table and the families of a model."""
     for name, family in declared.items():
         known = recorded.get(name)
         if known is None:
@@ -266,7 +271,7 @@ def family_differences(
 
 
 def _option(name: str, value: object) -> str:
-    """Return the value of a family's option as `Family` takes it."""
+    """Return the value of a family's option as it is written in `Family(...)`."""
     if name == "ttl_s" and value is not None:
         return f"timedelta(seconds={value})"
     if name == "keep_deleted_cells" and value != "TTL":

@@ -1,4 +1,4 @@
-"""Texts for users: row keys and codecs of a record, in the notation of declarations."""
+"""Short texts that show the row keys and codecs of a record to users."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _USUAL: Final = MappingProxyType({"hash_name": "phoenix", "form": "raw", "every"
 
 
 def codec_notation(codec: Spec) -> str:
-    """Return a codec with its parameters.
+    """Return a short text that shows a codec and its parameters.
 
     Examples:
         >>> codec_notation({"codec": "millis", "desc": True})
@@ -51,7 +51,7 @@ def codec_notation(codec: Spec) -> str:
 
 
 def _parameters(spec: Spec, named: Collection[str] = ()) -> str:
-    """Return the parameters that are neither usual nor in `named`, in brackets."""
+    """Return the parameters in parentheses, without usual values and those in `named`."""
     shown = [
         f"{name}={_shown(value)}"
         for name, value in spec.items()
@@ -73,9 +73,9 @@ def _shown(value: Any) -> str:
 
 
 def key_notation(rows: RecordedRows) -> str:
-    """Return the row key of recorded rows: each part with its codec, in brackets.
+    """Return a text that shows a row key: each part with its codec, in square brackets.
 
-    The parts have the names of the fields of the first recorded model.
+    Parts are shown under the field names of the first recorded model.
     """
     model = next(iter(rows.models.values()), RecordedModel((), {}))
     return "".join(f"[{_part(part, model.key)}]" for part in rows.key)
@@ -94,7 +94,7 @@ def _part(part: Spec, names: Sequence[str]) -> str:
 
 
 def _fixed(value: str) -> str:
-    """Return a record type; the record has the hexadecimal digits of its bytes."""
+    """Return a record type as text; `value` has its bytes as hexadecimal digits."""
     try:
         return to_string_binary(bytes.fromhex(value))
     except ValueError:
@@ -107,7 +107,7 @@ def _name(part: Spec, names: Sequence[str]) -> str:
 
 
 def _ending(part: Spec) -> str:
-    """Return the bytes that end a part, if a separator was declared."""
+    """Return " until" and the separator of a part; empty if no separator is declared."""
     end = bytes.fromhex(part.get("end", ""))
     return f" until {to_string_binary(end)}" if end and part.get("ends") != "escaped" else ""
 

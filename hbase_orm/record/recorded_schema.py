@@ -1,4 +1,4 @@
-"""The schema of a model as the record of its table says: which rows exist, and all families."""
+"""Completes a model's schema with the record of its table: all families, and which rows exist."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hbase_orm.schema import MARKER_QUALIFIER, Existence, KnownColumns, TableSch
 
 
 def recorded_schema(schema: TableSchema, declaration: Declaration) -> TableSchema:
-    """Return a schema with the anchor, the marker and the families that the record has.
+    """Return `schema` with the anchor, the marker and the families of the record.
 
     Families that the model does not declare are read and deleted too: they belong to the row.
     """
@@ -23,7 +23,7 @@ def recorded_schema(schema: TableSchema, declaration: Declaration) -> TableSchem
 
 
 def _existence(schema: TableSchema, rows: RecordedRows, declaration: Declaration) -> Existence:
-    """Return what shows that a row exists.
+    """Return what shows that a row exists: the recorded anchor or marker.
 
     In a plain table any cell does, and rows have the anchor only if all models write it. If they
     do not, and require no other column together, all of them write the same marker: an insert
@@ -80,7 +80,7 @@ def _known(rows: RecordedRows) -> KnownColumns:
 
 
 def _of_types(schema: TableSchema, declaration: Declaration) -> dict[bytes, Existence]:
-    """Return what shows that a row exists, for the recorded types of a base."""
+    """Return, for each record type of a base that is recorded, what shows that a row exists."""
     if schema.record_types is None:
         return {}
     known: dict[bytes, Existence] = {}
@@ -92,10 +92,11 @@ def _of_types(schema: TableSchema, declaration: Declaration) -> dict[bytes, Exis
 
 
 def recorded_names(schema: TableSchema, declaration: Declaration) -> dict[str, str]:
-    """Return the names that the record has for those of a model's fields that are named otherwise.
+    """Return the recorded name of each field whose name in the model differs from it.
 
-    The first recorded model that has a column gives its field's name. Key fields have their names
-    by their places in the row key.
+    The recorded name of a column's field is its name in the first recorded model that has the
+    column. The recorded name of a key field is the name at the same place of the row key in the
+    first recorded model.
     """
     declared = rows_of(schema)
     rows = declaration.rows_of(declared)

@@ -1,4 +1,4 @@
-"""Snapshots: what a model declares, as values that a record holds and a comparison takes."""
+"""Snapshots: a model's declaration as values that a record stores and that can be compared."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from hbase_orm.schema import ColumnSchema, TableSchema, record_types_of
 def declaration_of(schemas: Sequence[TableSchema]) -> Declaration:
     """Return what models declare together about the rows of one table.
 
-    Each row's anchor is the first column, in the order of the first model, that all models of these
-    rows require. For a base of record types its record types are described.
+    The anchor of rows is the first column of their first model that all their models require and
+    that is not deferred. For a base of record types, each of its record types is described.
 
     Args:
         schemas: The schemas of the models, all of the same table.
@@ -58,7 +58,7 @@ def _indexes_of(schema: TableSchema) -> dict[str, RecordedIndex]:
 
 
 def _have_one_key(one: TableSchema, other: TableSchema) -> bool:
-    """Return whether the rows of two models have the same kind of row key."""
+    """Return whether two models have the same row key, record type and packing of objects."""
     return (
         type_of(one) == type_of(other)
         and key_spec(one.layout) == key_spec(other.layout)
@@ -67,7 +67,7 @@ def _have_one_key(one: TableSchema, other: TableSchema) -> bool:
 
 
 def _described(schema: TableSchema) -> Iterable[TableSchema]:
-    """Return the schemas of a model's rows; a base without record types describes itself."""
+    """Return the schemas of a base's record types; for any other model, its own schema."""
     return record_types_of(schema) or (schema,)
 
 

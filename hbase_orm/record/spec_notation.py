@@ -1,7 +1,7 @@
 """Shows codecs and row keys of a record in the notation of a declaration.
 
-A record may have specifications of a codec or component that this version does not know, or that
-were damaged: these are shown too, and nothing here raises an error.
+A record may have specifications of a codec or component that are damaged, or that this version does
+not know. They are shown too: no function here raises an error.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def exact_text(part: Mapping[str, Any], names: Sequence[str]) -> str:
 
 
 def raw_text(part: Mapping[str, Any]) -> str:
-    """Return the whole specification of one part, for parts that are declared alike."""
+    """Return the whole specification of one part, for parts whose declarations look the same."""
     return json.dumps(part, default=str)
 
 
@@ -129,7 +129,7 @@ def _codes(codes: object) -> str:
 
 
 def _options(spec: Mapping[str, Any], shown: set[str]) -> list[str]:
-    """Return the arguments of a call that are not what they usually are."""
+    """Return `name=value` for each item of `spec` that is not a default, implied or in `shown`."""
     return [
         f"{_NAMES.get(name, name)}={_data(value) if name in _BYTES else _plain(value)}"
         for name, value in spec.items()
@@ -138,7 +138,7 @@ def _options(spec: Mapping[str, Any], shown: set[str]) -> list[str]:
 
 
 def _data(value: object) -> str:
-    """Return bytes, which a specification holds as hexadecimal text."""
+    """Return a bytes literal for the hexadecimal text by which a specification holds bytes."""
     try:
         return repr(bytes.fromhex(value)) if isinstance(value, str) else _plain(value)
     except ValueError:

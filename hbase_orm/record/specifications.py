@@ -2,11 +2,11 @@
 
 A specification has everything that affects stored bytes and nothing else: two declarations whose
 specifications are equal read and write the same bytes. Names of fields are left out, because a
-field may be renamed without a change of the bytes; a part of a row key names its inputs by their
-position among the key fields, in the order in which the parts mention them.
+field may be renamed without a change of the bytes. A part of a row key refers to a key field by the
+field's number, in the order in which the parts mention the key fields.
 
-A function that the application gives (`Computed`, a packed value's upgrades) is not a part of a
-specification, because two functions cannot be compared.
+A specification has no functions of the application (`Computed`, the upgrades of a packed value),
+because two functions cannot be compared.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ def _plain(value: Any) -> Any:
 
 
 def _plain_list(values: Sequence[Any]) -> Any:
-    """Return a list; the numbers 0, 1, 2 … as single bytes are given as their count."""
+    """Return a list of JSON values; the list of the bytes 0, 1, 2 … is replaced by its length."""
     if values and all(each == bytes((n,)) for n, each in enumerate(values[:256])):
         return len(values)
     return [_plain(each) for each in values]
@@ -127,7 +127,8 @@ def _plain_list(values: Sequence[Any]) -> Any:
 def same_codec(recorded: Spec, declared: Spec) -> bool:
     """Return whether two codecs, or two parts of row keys, read each other's bytes alike.
 
-    New codes do not change what the old bytes mean, also in a codec or part within another one.
+    Codes that only one of them has make no difference, because they do not change the meaning of
+    the other codes. This holds for nested codecs and parts too.
     """
     return _reads_alike(recorded, declared)
 
@@ -152,19 +153,19 @@ def _reads_alike(recorded: Any, declared: Any) -> bool:
 
 
 def _same_codes(old: Mapping[str, str], new: Mapping[str, str]) -> bool:
-    """Return whether codes contradict each other neither by a value nor by a code."""
+    """Return whether no value has two different codes, and no code stands for two values."""
     return all(new.get(value, data) == data for value, data in old.items()) and len(
         {**old, **new}
     ) == len({*old.values(), *new.values()})
 
 
 def _is_codes(codes: object) -> TypeGuard[dict[str, str]]:
-    """Return whether codes are texts by value; a damaged record may have anything else."""
+    """Return whether `codes` is a dict of texts; a damaged record may have anything else."""
     return isinstance(codes, dict) and all(isinstance(code, str) for code in codes.values())
 
 
 def joined_codec(recorded: Spec, declared: Spec) -> Spec:
-    """Return the codec, or the part of a row key, that follows both: it has the codes of both."""
+    """Return `declared`, a codec or a part of a row key, with the codes of both."""
     joined: Spec = {}
     for name, new in declared.items():
         joined[name] = _joined(name, recorded.get(name), new)

@@ -52,11 +52,11 @@ def change_record(
 
 
 def replace_record(table: str, seen: bytes, record: TableRecord) -> Protocol[None]:
-    """Write the record of a table; the present one may be damaged.
+    """Replace the record of a table, even a damaged one.
 
     Args:
         table: The table.
-        seen: The bytes of the present record, which is replaced; empty without one.
+        seen: The bytes of the present record as the caller read it; empty if there is none.
         record: The new record.
 
     Raises:
@@ -87,10 +87,10 @@ def _swap(table: str, stored: bytes, wanted: bytes) -> Protocol[bool]:
 
 
 def delete_record(table: str) -> Protocol[None]:
-    """Empty the record of a table that was dropped; without a catalog there is none.
+    """Replace the record of a dropped table by an empty value; do nothing if there is no record.
 
-    The cell stays, with an empty value: a tombstone would hide a record that is written in the same
-    millisecond, for a table of this name that is created at once.
+    The cell is not deleted: its tombstone would hide a record that is written in the same
+    millisecond, if a table of this name is created immediately afterwards.
     """
     mutation = RowMutation(table.encode(), puts=(Put(RECORD_COLUMN, b""),))
     try:

@@ -53,7 +53,7 @@ class StoredValue:
             optional: The names that it may have too.
 
         Raises:
-            RecordError: The value is not an object, or lacks a name, or has another one.
+            RecordError: The value is not an object, lacks one of `names`, or has an unknown name.
         """
         members = dict(self.each())
         if not set(names) <= members.keys() <= {*names, *optional}:
@@ -81,7 +81,7 @@ class StoredValue:
         ]
 
     def typed(self, kind: type[T]) -> T:
-        """Return the value, which must be exactly of this type: a bool is no number.
+        """Return the value, which must be exactly of this type: a bool is not an int.
 
         Raises:
             RecordError: The value is of another type.
@@ -94,7 +94,7 @@ class StoredValue:
         """Return the bytes that a text stands for: each character is one byte.
 
         Raises:
-            RecordError: The value is not such a text.
+            RecordError: The value is not a text, or a character is not a byte.
         """
         return latin(self.typed(str), self)
 
@@ -103,7 +103,7 @@ class StoredValue:
         return None if self.value is None else read(self)
 
     def damage(self) -> RecordError:
-        """Return the error that this value is not what a record has in its place."""
+        """Return the error for a value that a record cannot have at this place."""
         return damaged(self.table, self.place, self.value)
 
 
@@ -120,9 +120,9 @@ def latin(text: str, where: StoredValue) -> bytes:
 
 
 def damaged(table: str, place: str, value: Any) -> RecordError:
-    """Return the error of a record that does not decode."""
+    """Return the error for a record that does not decode."""
     return RecordError(
-        "the table's record is damaged: it is unknown what the rows are",
+        "the table's record is damaged, so it is unknown how its rows are encoded",
         table=table,
         place=place,
         value=value,
@@ -131,7 +131,7 @@ def damaged(table: str, place: str, value: Any) -> RecordError:
 
 
 def newer(table: str, version: int, own_version: int) -> RecordError:
-    """Return the error of a record that a newer version of the library wrote."""
+    """Return the error for a record that a newer version of the library wrote."""
     return RecordError(
         "a newer version of hbase_orm wrote the table's record, which this version cannot read",
         table=table,

@@ -353,7 +353,7 @@ class EmbeddedServer:
             )
 
     def kill(self) -> None:
-        """Kill all processes of the server at once (SIGKILL); the data is kept."""
+        """Kill all processes of the server immediately (SIGKILL); the data is kept."""
         if self._state is not None:
             for process in self._state.processes.values():
                 process.send(signal.SIGKILL)

@@ -87,7 +87,7 @@ class ServerOptions:
                     "a port is out of range",
                     option=name,
                     value=port,
-                    fix="choose one from 1 to 65535, or none for a free port",
+                    fix="choose one from 1 to 65535, or None for a free port",
                 )
         if self.port is not None and self.port == self.thrift2_port:
             raise ConfigurationError(

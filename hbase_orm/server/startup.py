@@ -105,7 +105,7 @@ def diagnose(log: Path) -> ServerError:
 
 
 def death_of(log: Path, heap: str) -> ServerError:
-    """Return the error of a server that died without a stop.
+    """Return the error for a server that ended although nobody stopped it.
 
     The error has the reason, and the time when the log was last written.
 

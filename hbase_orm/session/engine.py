@@ -176,6 +176,9 @@ class Engine(IndexAdmin, TableAdmin, LiveTables):
                 - It is empty although its index has entries.
                 - It has rows although the table of a dictionary is missing.
                 - It belongs to a dictionary or to sequences.
+                - A model contradicts its record, or would hide rows, because none of its required
+                  columns is in all of them (`SchemaDriftError`).
+                - Its record is damaged, or a newer version wrote the record (`RecordError`).
             ConfigurationError: `periods` is missing, or given although no model needs it.
             FeatureMissingError: A missing table needs a Thrift2 gateway; nothing was created.
         """
@@ -293,8 +296,8 @@ class Engine(IndexAdmin, TableAdmin, LiveTables):
                 the row key together contain the time.
 
         Raises:
-            CorruptRowError: The bytes are not a row key of this model, or a dictionary lacks a
-                number.
+            CorruptRowError: The bytes are not a row key of this model, or a dictionary has no name
+                for a number.
             ConfigurationError: `table` is not a table of the model.
         """
         bound = self._bound_of(model_of_key(checked_model(model), data))
@@ -313,21 +316,24 @@ class Engine(IndexAdmin, TableAdmin, LiveTables):
         return None if entry is None else entry.state
 
     def _used(self, model: type[Model]) -> BoundModel:
-        """Compare a model with the record of its table; return the model as it is used."""
+        """Compare a model with the record of its table; return the model to use."""
         return self._runtime.run(self._usable(model))
 
     def _usable(self, model: type[Model]) -> Protocol[BoundModel]:
-        """Compare a model with the record of its table; return the model as it is used."""
+        """Compare a model with the record of its table; return the model to use."""
         bound = self._declared_of(model)
         return (yield from usable_model(bound, self._runtime.catalog, self._runtime.features))
 
     def _declared_of(self, model: type[Model]) -> BoundModel:
-        """Return a model as it is declared, whatever the record of its table says."""
+        """Return a model as it is declared, without the changes that the table's record causes."""
         self._bound_of(model)
         return self._bound[model][1]
 
     def _bound_of(self, model: type[Model]) -> BoundModel:
-        """Return a model as it is used: as it is declared, until it is compared with a record."""
+        """Return the model to use by the last comparison with its table's record; send nothing.
+
+        Until there is such a comparison, this is the model as it is declared.
+        """
         entry = self._bound.get(model) if isinstance(model, type) else None
         # A base's schema changes when a record type joins.
         if entry is not None and entry[0] is model.__schema__:

@@ -1,4 +1,4 @@
-"""Immediate writes: the methods of a session that send their write at once, without a flush."""
+"""Immediate writes: the methods of a session that send their write immediately, without a flush."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ T = TypeVar("T")
 
 
 class ImmediateWrites(KeyedWrites):
-    """The methods of a session that write at once: one object, one row, or the rows of a statement.
+    """The methods of a session that write an object, or the rows of a statement, immediately.
 
     A request without an answer raises `ConnectionLostError`: its outcome is unknown. For a guarded
     row (its model has an index or a version column) the row is read again to find out the outcome.
@@ -181,7 +181,7 @@ class ImmediateWrites(KeyedWrites):
     # --- many rows --------------------------------------------------------------------------------
 
     def delete_where(self, stmt: Select[Any], /) -> int:
-        """Delete every row that the statement selects, at once; return the number of deleted rows.
+        """Immediately delete every row that the statement selects; return how many were deleted.
 
         Rows are read page by page in bounded memory and checked against all conditions. Plain rows
         are deleted in batches, guarded rows one by one. The operation is not atomic. A row that

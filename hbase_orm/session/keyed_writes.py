@@ -65,11 +65,11 @@ class KeyedWrites:
         return obj
 
     def put_row(self, model: type[Model], /, *assignments: Assignment, **key: Any) -> None:
-        """Write fields of one row at once, without an object, by assignments: `M.unit.to("s")`.
+        """Write fields of one row immediately, without an object.
 
-        An assignment of None deletes the field's cell. Objects of the row that the session holds
-        are not changed; `refresh` them. A missing row of a guarded model is written only if all
-        required fields are assigned.
+        `M.unit.to("s")` is an assignment. An assignment of None deletes the field's cell. Objects
+        of the row that the session holds are not changed; `refresh` them. A missing row of a
+        guarded model is written only if all required fields are assigned.
 
         Raises:
             QueryError: There is no assignment, or a field cannot be assigned.
@@ -87,7 +87,7 @@ class KeyedWrites:
         )
 
     def delete_row(self, model: type[Model], /, **key: Any) -> None:
-        """Delete one row at once, without an object; do nothing if the row does not exist.
+        """Delete one row immediately, without an object; do nothing if the row does not exist.
 
         Raises:
             RowKeyError: A key field is missing or does not fit.
@@ -120,7 +120,7 @@ class KeyedWrites:
         return self._run_locked(tail.row_id, appending)
 
     def increment(self, model: type[Model], /, *increments: AddAmount, **key: Any) -> list[int]:
-        """Increment counters of one row at once, atomically; return the new values.
+        """Increment counters of one row immediately and atomically; return the new values.
 
         The values have the order of the arguments. The library never repeats the request: after
         `ConnectionLostError` the outcome is unknown. Counters have 64 bits: after 2**63 - 1 HBase

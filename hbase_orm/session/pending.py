@@ -141,7 +141,7 @@ class PendingWrites:
         self.outcome = None
 
     def mark_clean(self, write: RowWrite) -> None:
-        """Apply an acknowledged write to the session and to its object; do nothing without one.
+        """Apply an acknowledged write to the session and to the write's object, if it has one.
 
         After a put the object matches its row and belongs to the session. After a delete the object
         has no row and leaves the session.

@@ -180,7 +180,8 @@ class Session(ImmediateWrites):
 
         - to look up names that the row key stores as numbers,
         - to list the tables of a model with a table for each period,
-        - to learn from the catalog which indexes may be used (once per lease time).
+        - to read the catalog, once per lease: the record of the table, and which indexes may be
+          used.
 
         Args:
             stmt: The statement.
@@ -303,6 +304,7 @@ class Session(ImmediateWrites):
                 error or a `ValidationError`, correct or `expunge` the object, and flush again.
             FlushConflictError: Other programs wrote some of the rows after their objects were
                 loaded.
+            SchemaDriftError: A model contradicts the record of its table. Nothing was sent.
             FlushSchemaError: The model does not fit its table; for example, the model lacks an
                 index that other programs maintain.
             ConflictError: A dict or list was changed in place after its object got a newer value
@@ -347,8 +349,8 @@ class Session(ImmediateWrites):
                 `DuplicateRowError` only while the first one is being written. Later it is not
                 detected, and the row may lack index entries. To resume an interrupted load, load
                 the same rows again.
-            parallel: The largest number of batches in progress at once, each on its own connection
-                of the pool. None means 6 for a load in plain batches (see `insert_only`), else 3.
+            parallel: The largest number of batches that are sent in parallel, each on its own
+                connection. None means 6 for a load in plain batches (see `insert_only`), else 3.
                 With 1, each batch is sent after the answer to the batch before it.
             progress: A function that is called in this thread after each batch with a `FlushReport`
                 of the rows written so far. An exception that it raises ends the bulk.

@@ -132,8 +132,9 @@ class SessionState:
 
         Args:
             models: The models.
-            request: The requests that follow, to show bad arguments before anything is sent. If
-                they need no request at all, the models are not compared.
+            request: A function that returns the protocol to run after the comparison. The protocol
+                is started first, so that wrong arguments raise their errors before anything is
+                sent. If it needs no request, the models are not compared.
 
         Raises:
             SchemaDriftError: A model contradicts the record of its table.
@@ -151,7 +152,7 @@ class SessionState:
         key: dict[str, Any],
         request: Callable[[BoundModel], Protocol[T]],
     ) -> Protocol[T]:
-        """Return `request` of the row with these key fields, after the comparison of the model.
+        """Compare a model with its table's record, then return `request` for the row of a key.
 
         Raises:
             SchemaDriftError: The model contradicts the record of its table.
@@ -161,7 +162,7 @@ class SessionState:
         return request(self.bound_at(model, key))
 
     def unread(self, *models: type[Model]) -> list[type[Model]]:
-        """Return the models that were not compared with their table's record within a lease."""
+        """Return the models that must be compared with the record of their table before use."""
         catalog = self.runtime.catalog
         return [model for model in models if not is_fresh(self.bound(model), catalog)]
 

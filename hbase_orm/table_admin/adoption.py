@@ -1,7 +1,7 @@
-"""Writes records for tables that others made, after a sample of their rows was decoded.
+"""Writes records for tables that other programs made, after a sample of their rows was decoded.
 
-The id that ties a table to its record is set first. If the adoption ends there, the next one keeps
-the id and writes the record.
+An adoption first gives the table the id of its record, and then writes the record. If it is
+interrupted between these steps, the next adoption uses the same id.
 """
 
 from __future__ import annotations
@@ -56,17 +56,18 @@ class Adoption:
     """The record that an adoption writes, and what the sample has shown.
 
     Attributes:
-        table: The table; for a table for each period the pattern of their names.
+        table: The declared name of the table; with a table for each period, the pattern of names.
         models: The names of the models.
         reason: Why a record is needed; "recorded already" if nothing is written.
         tables: The names of the existing tables.
         sampled: The number of sampled rows.
-        undeclared: How many of them have a column that no model declares, by column.
-        lacking: How many of them lack a column that their model requires, by column. The record
-            says that such columns are not required.
+        undeclared: The columns that no model declares, each with the number of sampled rows that
+            have it.
+        lacking: The columns that a model requires, each with the number of its sampled rows that
+            lack it. In the record these columns are not required.
         record: The record; None if nothing is written.
-        has_id: Whether an id ties the tables to the record. With Thrift1 alone it does not: then
-            nobody can tell a later table of the same name from this one.
+        has_id: Whether the tables get the id of the record. Thrift1 cannot set an id. Without an id
+            a later table of the same name may not be distinguished from this one.
     """
 
     table: str
@@ -85,8 +86,8 @@ class AdoptionPlan:
     """An adoption with what is needed to write it.
 
     Attributes:
-        adoption: What is shown.
-        stored: The bytes of the present record; empty without one.
+        adoption: The adoption, as it is shown to users.
+        stored: The bytes of the present record; empty if there is none.
         without_id: The existing tables that do not have the id of the new record.
     """
 
@@ -101,14 +102,15 @@ def plan_adoption(
     """Sample a table, and return the adoption that would be written; nothing is changed.
 
     Args:
-        pattern: The table as it is declared.
-        bounds: Its models, as they are declared.
+        pattern: The declared name of the table; with a table for each period, the pattern of names.
+        bounds: The models of the table, as they are declared.
         rows: About how many rows are read.
         features: The features that the gateway supports.
 
     Raises:
         TableNotFoundError: The table does not exist.
-        SchemaError: A family is missing, or the table belongs to a dictionary or to sequences.
+        SchemaError: A family is missing, a model is declared as foreign, or the table belongs to a
+            dictionary or to sequences.
         SchemaDriftError: Rows do not decode as the models declare, or the table has a record that
             contradicts a model.
         RecordError: A newer version of the library wrote the record.
@@ -155,7 +157,7 @@ def adopt(plan: AdoptionPlan) -> Protocol[None]:
     """Write the record of an adoption.
 
     Raises:
-        ConflictError: Another program has written the record meanwhile.
+        ConflictError: Another program has written the record in the meantime.
     """
     record = plan.adoption.record
     if record is None:
@@ -173,7 +175,7 @@ def _live(pattern: str, bounds: Sequence[BoundModel]) -> Protocol[dict[str, Tabl
     """Return the descriptors of the existing tables by name.
 
     Raises:
-        TableNotFoundError: There is none.
+        TableNotFoundError: No table exists.
     """
     live: dict[str, TableDescriptor] = {}
     for name in (yield from bounds[0].tables.existing()):
@@ -236,10 +238,10 @@ def _reason(
     ids: Mapping[str, str],
     features: frozenset[Feature],
 ) -> Protocol[Reason]:
-    """Return why a record is needed.
+    """Return why a record is needed; "recorded already" if none is.
 
     Raises:
-        SchemaDriftError: The table has a record, which contradicts a model.
+        SchemaDriftError: The record of the table contradicts a model.
         RecordError: A newer version of the library wrote the record.
     """
     if not stored:
@@ -281,7 +283,7 @@ def _undecodable(pattern: str, models: Sequence[str], sample: Sample) -> SchemaD
 def _declaration(
     schemas: Sequence[TableSchema], live: TableDescriptor, sample: Sample
 ) -> Declaration:
-    """Return what models declare, corrected by what was seen.
+    """Return what models declare, changed where the table and the sampled rows differ.
 
     The families have the options of the table, but not the settings that no model declares: those
     are of other programs, and an alteration keeps them. Columns that rows lack are not required,

@@ -1,6 +1,6 @@
-"""Makes the changes of a plan, online: each step is safe to repeat.
+"""Makes the changes of a plan while programs use the tables. Each step is safe to repeat.
 
-What was interrupted is finished by the next alteration, which plans only what is left.
+An interrupted alteration is finished by the next one, which plans only the changes that are left.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class AlterationProgress:
     """The progress of an alteration.
 
     Attributes:
-        changes: The changes that are made next, by one request.
+        changes: The changes that the next step makes.
         made: The number of changes that were made.
         total: The number of all changes.
     """
@@ -117,7 +117,7 @@ def _sent_once(request: Operation[None]) -> Protocol[None]:
 
 
 def _shown(table: str, request: Operation[None]) -> Protocol[None]:
-    """Wait until HBase describes the table with the change."""
+    """Wait until the descriptor that HBase returns has the change."""
     for failures in range(1, _RETRIES.attempts + 1):
         existing = yield from described(table)
         if existing is not None and _shows(existing, request):
@@ -125,7 +125,7 @@ def _shown(table: str, request: Operation[None]) -> Protocol[None]:
         yield from _RETRIES.pause(failures)
         yield from ask(RenewTimeLimit())
     raise ConflictError(
-        "the table does not show the change: another program alters it at the same time",
+        "the table does not have the change: another program may alter it at the same time",
         table=table,
         change=request,
         fix="alter the table from one program at a time, and repeat the alteration",
@@ -152,5 +152,5 @@ def _interrupted(
     """Return the same error, with the changes that were made and those that are left."""
     left = [str(change) for change in changes if change not in made]
     details = {**error.details, "made": list(map(str, made)), "left": left}
-    fix = f"{error.fix or 'correct the cause'}; then repeat the alteration: it makes what is left"
+    fix = f"{error.fix or 'correct the cause'}; then repeat the alteration: it makes the rest"
     return type(error)(error.text, fix=fix, **details)

@@ -18,14 +18,16 @@ class TableChange:
     """One change of a table, or of its record in the catalog.
 
     Attributes:
-        table: The name of the table; of a record, the table as it is declared.
+        table: The name of the table. For a record it is the declared name, which is the pattern of
+            names with a table for each period.
         kind: "family" adds a family, "family option" and "table option" change an option, and
-            "record" writes to the catalog what the models declare.
+            "record" updates the record in the catalog with what the models declare.
         family: The name of the family; empty for an option of the table, and for the record.
         option: The name of the option in `FamilyDescriptor` or `TableDescriptor`.
         setting: The name of the setting, if the option holds settings by name; else empty.
         actual: The present value of the option; None if there is none.
-        declared: The new value of the option, None to remove a setting; or the new family.
+        declared: The new value of the option; None removes a setting. For a new family, its
+            descriptor.
         loss: Which data HBase deletes or may lose after the change; empty if none.
         is_own: Whether the family holds guards or index entries.
     """
@@ -42,7 +44,7 @@ class TableChange:
 
     @property
     def subject(self) -> str:
-        """What is changed, as a text such as "family d: ttl_s"."""
+        """A text that names what is changed, such as "family d: ttl_s"."""
         return subject_of(self.kind, self.family, self.option, self.setting)
 
     def __str__(self) -> str:
@@ -56,7 +58,7 @@ class TableChange:
 
 
 def subject_of(kind: ChangeKind, family: bytes = b"", option: str = "", setting: str = "") -> str:
-    """Return the text that names what a change changes."""
+    """Return a text that names what is changed, such as "family d: ttl_s"."""
     if kind == "record":
         return "record"
     name = f"{option} {setting}" if setting else option
@@ -67,7 +69,7 @@ def subject_of(kind: ChangeKind, family: bytes = b"", option: str = "", setting:
 
 
 def shown_value(option: str, value: Any) -> str:
-    """Return the value of an option as a text for people."""
+    """Return the value of an option as a text for users."""
     if option == "ttl_s":
         return "forever" if value is None else _shown_seconds(value)
     if isinstance(value, FamilyDescriptor):
@@ -89,7 +91,7 @@ def settings_changes(
 ) -> dict[str, str | None]:
     """Return the changes of settings by name; None removes a setting.
 
-    A setting that is neither declared nor recorded belongs to another program, and stays.
+    A setting that is neither declared nor recorded belongs to another program, and is not changed.
 
     Args:
         actual: The settings that HBase has.

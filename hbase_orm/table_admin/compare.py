@@ -45,8 +45,10 @@ class ComparedTable:
 
     Attributes:
         declared: The declared table.
-        checks: The result: one check, or several for a table for each period.
-        record: The record, if it is that of an existing table; else None, and it is not updated.
+        checks: One check. With a table for each period, the check of their record, and then one
+            check for each table.
+        record: The record of the table, which an alteration updates. None if no table exists or the
+            record is missing, damaged or of an earlier table; then nothing is updated.
     """
 
     declared: DeclaredTable
@@ -60,7 +62,7 @@ class ComparedTable:
 
 
 class TableComparison:
-    """Compares declared tables with what exists, as far as a gateway shows it."""
+    """Compares declared tables with existing tables, as far as the gateway shows them."""
 
     def __init__(self, features: frozenset[Feature]) -> None:
         """Prepare the comparison; `features` are those of the gateway."""
@@ -209,7 +211,7 @@ class TableComparison:
 
 
 def _described(bound: BoundModel, record: TableRecord | None) -> BoundModel:
-    """Return a model whose indexes are described by the names of fields that the record has."""
+    """Return a model whose indexes are described by the recorded names of fields."""
     names = {} if record is None else recorded_names(bound.schema, record.current)
     return replace(bound, indexes=declaration_texts(bound.schema, names)) if names else bound
 

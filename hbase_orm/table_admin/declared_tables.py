@@ -1,4 +1,4 @@
-"""The tables that models declare: models of one table together, as `create_tables` takes them."""
+"""The tables that models declare, each with all its models, as for `create_tables`."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class DeclaredTable:
     """What models declare together about one table, or about the tables of all periods.
 
     Attributes:
-        table: The name of the table, or the pattern of the names.
-        creations: The models as `create_tables` takes them: those with guards first.
+        table: The name of the table; with a table for each period, the pattern of names.
+        creations: The models, in the order of `create_tables`: models with guards come first.
     """
 
     table: str
@@ -60,16 +60,16 @@ class DeclaredTable:
 
     @property
     def is_lww(self) -> bool:
-        """Whether this program writes index entries without guards, for lack of Thrift2."""
+        """Whether this program writes index entries without guards, because it has no Thrift2."""
         return any(bound.guarded is not None and bound.guarded.is_lww for bound in self.guarded)
 
     def descriptor(self) -> TableDescriptor:
-        """Return the descriptor that a new table would get, with the guards' family."""
+        """Return the descriptor that a new table would get, with a family for guards if needed."""
         wanted = base_table(replace(self.first.schema, families=self.families), "")
         return bare(wanted) if self.is_lww else wanted
 
     def in_table(self, name: str) -> DeclaredTable:
-        """Return the declaration of one table; `name` is the table of a period, or `table`."""
+        """Return the declaration for the table `name`: the only table, or the table of a period."""
         placed = tuple(
             replace(creation, bound=creation.bound.in_table(name)) for creation in self.creations
         )
@@ -78,7 +78,8 @@ class DeclaredTable:
     def names(self, periods: tuple[datetime, datetime] | None) -> Protocol[list[str]]:
         """Return the names of the tables to check.
 
-        They are the only table, the tables of the given periods, or else all that exist.
+        These are the model's only table, the tables of the given periods, or, if `periods` is None,
+        all tables that exist.
         """
         tables = self.first.tables
         if tables.is_only or periods is None:
@@ -87,7 +88,7 @@ class DeclaredTable:
         return [tables.at(start)[0] for start in starts if start is not None]
 
     def ttl_range(self, actual: TableDescriptor) -> TtlRange:
-        """Return the right TTLs of guards and entries in a table that exists."""
+        """Return the right TTLs of guards and index entries for an existing table."""
         declared = {family.name for family in self.families}
         others = (f for f in actual.families if f.name not in {*declared, GUARD_FAMILY})
         every = replace(self.first.schema, families=(*self.families, *others))

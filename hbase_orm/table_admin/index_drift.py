@@ -1,4 +1,4 @@
-"""Compares indexes and their tables with what models declare."""
+"""Compares the indexes in the catalog and the index tables with the declarations of models."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class IndexComparison:
         self._shows_table_options = shows_table_options
 
     def differences(self) -> Protocol[list[TableDifference]]:
-        """Return the differences of all indexes of the model."""
+        """Return the differences of the model's indexes, and of its version column and guards."""
         entry, table = self._entry, self._bound.schema.table
         if entry is None or is_unknown(entry):
             missing = TableDifference(
@@ -170,9 +170,9 @@ class IndexComparison:
 def undeclared_indexes(
     table: str, bounds: Collection[BoundModel], entry: CatalogEntry | None
 ) -> Iterator[TableDifference]:
-    """Yield the indexes that writes maintain, but that none of a table's guarded models declares.
+    """Yield the indexes that writes must maintain, but that no guarded model of a table declares.
 
-    Writes of these models are refused.
+    As long as such an index exists, the writes of the models are refused.
     """
     declared = {name for bound in bounds for name in bound.indexes}
     indexes = {} if entry is None or is_unknown(entry) else entry.indexes

@@ -50,14 +50,14 @@ _INDEX_TABLE: Final = re.compile(r"(?P<base>.+)_ix_(?P<index>[^.]+?)(\.\d+)?")
 
 @dataclass(frozen=True, slots=True)
 class Catalogued:
-    """What the catalog has of one table.
+    """What the catalog knows of one table.
 
     Attributes:
         entry: The entry, or None.
         record: The record, or None.
-        pattern: The name under which the record is: the table's, or the pattern of a table for each
-            period.
-        damage: Why a cell of the catalog could not be read; empty if it could.
+        pattern: The name under which the record is stored: the name of the table, or with a table
+            for each period the pattern of names.
+        damage: Why a cell of the catalog could not be decoded; empty if there was no such cell.
     """
 
     entry: CatalogEntry | None = None
@@ -140,7 +140,7 @@ def live_tables(
 
 
 def _described(name: str, catalogued: Mapping[str, Catalogued]) -> Protocol[ListedTable | None]:
-    """Return a table; None if it was dropped a moment ago."""
+    """Return a table with its descriptor and regions; None if the table does not exist any more."""
     try:
         descriptor = yield from ask(DescribeTable(name))
     except TableNotFoundError:
@@ -155,7 +155,10 @@ def _described(name: str, catalogued: Mapping[str, Catalogued]) -> Protocol[List
 
 
 def read_catalog() -> Protocol[dict[str, Catalogued]]:
-    """Return what the catalog has, by the table's name, or by the pattern of periods' tables."""
+    """Read the whole catalog; return what it knows of each table, by the name in the catalog.
+
+    With a table for each period, the record is under the pattern of names.
+    """
     scan = ResumableScan(
         Scan(CATALOG_TABLE, columns=(CATALOG_COLUMN, RECORD_COLUMN), caching_rows=_PAGE_ROWS)
     )
@@ -187,7 +190,7 @@ def _read(row: Row) -> Catalogued:
 
 
 def catalogued_of(name: str, catalogued: Mapping[str, Catalogued]) -> Catalogued:
-    """Return what the catalog has of a table; its record may be that of its pattern."""
+    """Return what the catalog knows of a table; the record may be that of a pattern of names."""
     own = catalogued.get(name, Catalogued(pattern=name))
     if own.record is not None:
         return own
@@ -241,9 +244,10 @@ def _kind(table: ListedTable, kinds: Mapping[str, str]) -> str:
 
 
 def index_kinds(existing: Iterable[str], catalogued: Mapping[str, Catalogued]) -> dict[str, str]:
-    """Return, for the name of each index table, which index it belongs to, and whether it is used.
+    """Return a text for each index table, by its name: "index by_x of t".
 
-    An index table is recognized by its name.
+    For a table that no program uses any more it is "earlier index by_x of t". Index tables are
+    recognized by their names.
     """
     names = set(existing)
     kinds: dict[str, str] = {}

@@ -50,7 +50,7 @@ class LiveTables(ABC):
 
     @abstractmethod
     def _declared_of(self, model: type[Model]) -> BoundModel:
-        """Return a model as it is declared, whatever the record of its table says."""
+        """Return a model as it is declared, without the changes that the table's record causes."""
 
     def drop_tables(self, *models: type[Model], periods: Periods | None = None) -> list[str]:
         """Drop the models' tables with all their rows; return the names of the dropped tables.
@@ -85,18 +85,19 @@ class LiveTables(ABC):
         Splits, options, attributes and the record of a table stay. The tables are disabled for some
         seconds, so that programs that read or write them then get errors.
 
-        A table with indexes cannot be emptied while other programs write it. So its writes are
-        refused (`CatalogLeaseError`), and no query uses its indexes, until it is empty. Before
-        that, the method waits until no program uses an old catalog entry: the catalog's lease,
-        `timeout_s` of the URL and `gateway_timeout_s` together. The indexes get new tables with the
-        options and splits of the present ones. If the method is interrupted, call it again.
+        A table with indexes cannot be emptied while other programs write it. So first the catalog
+        refuses all writes of the table (`CatalogLeaseError`), and queries stop using its indexes.
+        Then the method waits until no program uses an old catalog entry: the catalog's lease,
+        `timeout_s` of the URL and `gateway_timeout_s` together. Only then are the rows deleted. The
+        indexes get new tables with the options and splits of the present ones. If the method is
+        interrupted, call it again.
 
         Args:
             models: The models. All models of their tables lose their rows.
             periods: The first time (included) and the last (excluded). Every model must then have
                 a table for each period. None truncates the tables of all periods.
             exclusive: Wait for the lease only. The caller promises that no other program has
-                written the tables for `gateway_timeout_s`, as for `exclusive`.
+                written the tables for `gateway_timeout_s`, as for the method `exclusive`.
             gateway_timeout_s: The time for which a gateway may repeat a request by itself: the
                 value of its `hbase.client.operation.timeout`.
             on_wait: A function that is called about once a second during the wait, with the seconds
@@ -132,13 +133,13 @@ class LiveTables(ABC):
     def tables(self) -> list[ListedTable]:
         """Return all tables that exist in HBase, with what the catalog knows of each.
 
-        Each table costs two requests. With Thrift1 alone, the attributes of tables and most options
-        of families are not known.
+        Two requests are sent for each table. With Thrift1 alone, the attributes of tables and most
+        options of families are not known.
         """
         return self._runtime.run(live_tables(self._runtime.features))
 
     def describe_tables(self, *named: type[Model] | str) -> list[ListedTable]:
-        """Return the existing tables with these names, and those of these models.
+        """Return the existing tables with these names, and the existing tables of these models.
 
         Args:
             named: Names of tables as HBase lists them, and models. For a model with a table for
@@ -152,11 +153,11 @@ class LiveTables(ABC):
     def adopt_tables(
         self, *models: type[Model], rows: int = SAMPLED_ROWS, dry_run: bool = False
     ) -> list[Adoption]:
-        """Write records for tables that others made; return what the rows have shown.
+        """Write records for tables that other programs made; return the records and the samples.
 
         A record is written for a table without one, and for a table whose record is damaged or
         belongs to an earlier table of the same name. Before that, rows from the start of each
-        region are decoded with the models. A record is not changed if it fits.
+        region are decoded with the models. Any other record is not changed.
 
         Args:
             models: The models. All models of a table with several kinds of rows must be given.
@@ -164,11 +165,13 @@ class LiveTables(ABC):
             dry_run: Read only, and write nothing.
 
         Raises:
-            SchemaDriftError: Rows do not decode as the models declare: `differences` has the first
-                of them, `undecodable` their number and `sampled` the number of rows that were read.
-                Or the table has a record that contradicts a model. No record was written.
+            SchemaDriftError: Rows do not decode as the models declare: `differences` describes the
+                first of these rows, `undecodable` is their number, and `sampled` is the number of
+                rows that were read. Or the table has a record that contradicts a model. No record
+                was written.
             SchemaError: Two models of one table contradict each other; or the table lacks a family
-                of a model, or the family of the guards. No record was written.
+                of a model or the family for guards, is declared as foreign, or belongs to a
+                dictionary or to sequences. No record was written.
             TableNotFoundError: A table does not exist; no record was written.
             RecordError: A newer version of the library wrote the record.
             ConflictError: Another program has written the record meanwhile.
@@ -230,7 +233,7 @@ class LiveTables(ABC):
         )
 
     def _shared_declaration_of(self, model: type[Model]) -> BoundModel:
-        """Return, as it is declared, the class that declares the model's table."""
+        """Return the class that declares the table as a bound model, as the class is declared."""
         return self._declared_of(base_of(checked_model(model)) or model)
 
     def _description(self, named: Iterable[type[Model] | str]) -> Protocol[list[ListedTable]]:

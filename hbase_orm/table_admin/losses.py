@@ -1,6 +1,6 @@
 """Which changes of options lose data: HBase deletes cells, or a crash may lose acknowledged writes.
 
-A change that loses data is made only if the caller allows it.
+Such a change is made only if the caller allows it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _DURABLE: Final = {"SKIP_WAL": 0, "ASYNC_WAL": 1, "USE_DEFAULT": 2, "SYNC_WAL": 
 
 
 def family_loss(option: str, actual: FamilyDescriptor, declared: FamilyDescriptor) -> str:
-    """Return which data is lost by an option's change from `actual` to `declared`, or ""."""
+    """Return what a change from `actual` to `declared` does to data; "" if no data is lost."""
     before, after = getattr(actual, option), getattr(declared, option)
     match option:
         case "ttl_s" if _seconds(after) < _seconds(before):
@@ -35,7 +35,7 @@ def family_loss(option: str, actual: FamilyDescriptor, declared: FamilyDescripto
 
 
 def table_loss(option: str, actual: Any, declared: Any) -> str:
-    """Return which data a crash may lose after the change of a table's option, or ""."""
+    """Return what a change of a table's option does to data; "" if no data may be lost."""
     if option == "durability" and _DURABLE[declared] < _DURABLE.get(actual, 0):
         return "a crash may lose acknowledged writes"
     return ""

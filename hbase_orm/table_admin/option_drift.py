@@ -31,18 +31,20 @@ _SETTINGS: Final = frozenset({"configuration", "attributes"})
 
 @dataclass(frozen=True, slots=True)
 class TtlRange:
-    """The TTLs that are right for guards or index entries; None means forever.
+    """The range of right TTLs for guards and index entries; None means forever.
 
     Attributes:
-        least_s: The shortest: they outlive the data that the models declare.
-        most_s: The longest: they go with the last data of the table, because entries hold copies.
+        least_s: The shortest right TTL. With a shorter one, guards and entries would expire before
+            the data of the models.
+        most_s: The longest right TTL. With a longer one, entries would keep copies of data that has
+            expired in all families of the table.
     """
 
     least_s: int | None
     most_s: int | None
 
     def nearest_s(self, ttl_s: int | None) -> int | None:
-        """Return the TTL itself if it is right, else the longest right one."""
+        """Return `ttl_s` if it is right, else the longest right TTL."""
         if _is_at_most(self.least_s, ttl_s) and _is_at_most(ttl_s, self.most_s):
             return ttl_s
         return self.most_s
@@ -53,7 +55,7 @@ def _is_at_most(one_s: int | None, other_s: int | None) -> bool:
 
 
 def missing_family(table: str, family: FamilyDescriptor) -> TableDifference:
-    """Return the difference of a table without a family that models declare."""
+    """Return the difference that a table lacks a family that models declare."""
     change = TableChange(table, "family", family.name, declared=family)
     return TableDifference(table, change.subject, "", "declared", Drift.MISSING, change=change)
 
@@ -71,8 +73,8 @@ def family_differences(
         table: The name of the table.
         actual: The family as HBase has it.
         declared: The family as the models declare it.
-        recorded: The family as the record has it, which shows which settings of HBase are those of
-            an earlier declaration; None if the record lacks it.
+        recorded: The family as the record has it; None if the record lacks it. A setting in HBase
+            that is recorded but not declared any more is reported too.
         decidable: The names of the options to compare.
     """
     for option in (each.name for each in fields(FamilyDescriptor) if each.name in decidable):
@@ -95,9 +97,10 @@ def family_differences(
 def own_family_differences(
     table: str, actual: FamilyDescriptor, ttl: TtlRange, decidable: Collection[str] = ALL_OPTIONS
 ) -> Iterator[TableDifference]:
-    """Yield what is wrong with a family of guards or index entries.
+    """Yield the differences of a family of guards or index entries.
 
-    Compression, encoding, caching and the like are not compared, because they may be tuned.
+    Only the TTL and `new_version_behavior` are compared. Other options, such as the compression,
+    may be tuned.
     """
     wanted = {"ttl_s": ttl.nearest_s(actual.ttl_s), "new_version_behavior": False}
     for option, value in wanted.items():
@@ -167,13 +170,13 @@ def stale_record_families(
     declared: Collection[FamilyDescriptor],
     reported: Collection[str],
 ) -> Iterator[TableDifference]:
-    """Yield how the families of a record differ from the declaration.
+    """Yield the differences between the families of a record and the declared families.
 
     Args:
-        table: The table as it is declared.
+        table: The declared name of the table; with a table for each period, the pattern of names.
         recorded: The families of the record by name.
         declared: The families as the models declare them.
-        reported: The subjects of differences that the table itself has: they are not repeated.
+        reported: The subjects of differences that were found in the table: they are not repeated.
     """
     change = TableChange(table, "record")
     for family in declared:

@@ -1,6 +1,7 @@
-"""Plans of alterations: the changes that make tables as their models declare them, and the steps.
+"""Plans of alterations: the changes that a table needs to be as its models declare, and the steps.
 
-A plan is a list of changes, and the steps that make them are values too. Nothing is sent here.
+A plan is a list of changes. Each step makes some of them by one request, or updates a record.
+Changes and steps are values; nothing is sent here.
 """
 
 from __future__ import annotations
@@ -22,8 +23,9 @@ _FOREVER: Final = float("inf")
 class _Phase(IntEnum):
     """The order of changes.
 
-    Guards and index entries must not expire before their rows: they get a longer TTL before the
-    data, and a shorter one after it. The record says what is there, so it is updated last.
+    Guards and index entries must not expire before their rows. So a longer TTL is set on them
+    before it is set on the data, and a shorter TTL after. The record describes what exists, so it
+    is updated last.
     """
 
     FAMILIES = 0
@@ -50,7 +52,7 @@ class AlterationStep:
 
 
 def planned_changes(comparisons: Iterable[ComparedTable]) -> list[TableChange]:
-    """Return the changes that comparisons show, in the order in which they are made.
+    """Return the changes for the differences in `comparisons`, in the order in which they are made.
 
     Raises:
         SchemaDriftError: A model contradicts the rows of its table.
@@ -97,7 +99,7 @@ def _is_longer(change: TableChange) -> bool:
 
 
 def steps_of(changes: Iterable[TableChange]) -> list[AlterationStep]:
-    """Return the steps that make changes; the options of one family are changed at once."""
+    """Return the steps that make changes; options of one family are changed by one request."""
     groups: dict[tuple[_Phase, str, bytes], list[TableChange]] = {}
     for change in changes:
         groups.setdefault((_phase(change), change.table, change.family), []).append(change)

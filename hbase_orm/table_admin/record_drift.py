@@ -43,8 +43,8 @@ class RecordRead:
     """The record of a table as it was read.
 
     Attributes:
-        record: The record; None if there is none for this table, or it could not be read.
-        problem: What is wrong with it, or None.
+        record: The record; None if it is missing, could not be read, or is that of another table.
+        problem: What is wrong with the record; None if nothing is.
     """
 
     record: TableRecord | None
@@ -56,9 +56,10 @@ class RecordRead:
 
 
 def read(declared: DeclaredTable, features: frozenset[Feature]) -> Protocol[RecordRead]:
-    """Read the record of a table; a missing, unreadable or foreign one is a problem.
+    """Read the record of a table.
 
-    For a foreign table of other programs nothing is read.
+    It is a problem if the record is missing or cannot be read, or if it belongs or may belong to an
+    earlier table of this name. For a foreign table nothing is read, and there is no problem.
     """
     table = declared.table
     if declared.is_foreign:
@@ -95,7 +96,7 @@ def record_differences(
     Args:
         declared: The declared table.
         known: The record as it was read.
-        reported: The subjects of the differences that the tables themselves have.
+        reported: The subjects of differences that were found in the tables: they are not repeated.
     """
     if known.problem is not None:
         yield known.problem
@@ -106,7 +107,10 @@ def record_differences(
 
 
 def _of_rows(declared: DeclaredTable, record: TableRecord) -> Iterator[TableDifference]:
-    """Yield the differences of row keys, columns and fields."""
+    """Yield the differences of row keys, columns and fields that need something to be done.
+
+    These are contradictions, and differences that an update of the record removes.
+    """
     # What an update leaves needs nothing: a required column that old rows lack, for example.
     remaining = set(_compared(declared, updated(record, declared)))
     change = TableChange(declared.table, "record")
@@ -125,10 +129,11 @@ def _of_rows(declared: DeclaredTable, record: TableRecord) -> Iterator[TableDiff
 
 
 def _compared(declared: DeclaredTable, record: TableRecord) -> list[Difference]:
-    """Return the differences of rows; families are left out, because tables decide about them.
+    """Return the differences between models and a record, without families and their options.
 
-    What a model leaves out is a difference if it is a contradiction, or if the model declared it
-    when the record was written. Views have fewer columns.
+    These are compared with the table itself. If a model leaves a column out, this is a difference
+    only if it is a contradiction, or if the record has the column for this model. Otherwise the
+    model is a view with fewer columns.
     """
     families = {family.name: family for family in declared.families}
     current = replace(record.current, families={**record.current.families, **families})
@@ -145,7 +150,7 @@ def _compared(declared: DeclaredTable, record: TableRecord) -> list[Difference]:
 
 
 def _own_columns(schema: TableSchema, record: TableRecord) -> set[str]:
-    """Return the subjects of the columns that a model declared when the record was written."""
+    """Return a text such as "column d:n" for each column that the record has for this model."""
     names = {each.model_name for each in (schema, *(record_types_of(schema) or ()))}
     return {
         f"column {column.decode('utf-8', 'backslashreplace')}"
@@ -157,7 +162,7 @@ def _own_columns(schema: TableSchema, record: TableRecord) -> set[str]:
 
 
 def updated(record: TableRecord, declared: DeclaredTable) -> TableRecord:
-    """Return a record with the declared families, and with the columns that are new."""
+    """Return a record with the declared families and with the new columns of the models."""
     return replace(record, current=_merged(record.current, declared))
 
 
@@ -168,7 +173,11 @@ def _merged(recorded: Declaration, declared: DeclaredTable) -> Declaration:
 
 
 def update_record(declared: DeclaredTable, table_id: str) -> Protocol[None]:
-    """Write to the catalog what models declare, into the record that a table with this id has.
+    """Update the record of a table in the catalog with what its models declare.
+
+    Args:
+        declared: The declared table.
+        table_id: The id of the record; it must not have changed.
 
     Raises:
         ConflictError: Other programs changed the record at every attempt.

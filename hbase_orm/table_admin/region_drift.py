@@ -13,10 +13,10 @@ _MOST_SHOWN: Final = 3
 
 
 def region_notes(table: str, split_keys: Sequence[bytes]) -> Protocol[list[TableDifference]]:
-    """Return a note about declared split keys at which no region begins.
+    """Return a note about declared split keys at which no region begins; empty if there are none.
 
-    It is never drift: HBase splits and merges regions by itself, rows are read and written alike,
-    and Thrift cannot split a table.
+    Such split keys are not drift: HBase splits and merges regions by itself, reads and writes do
+    not depend on them, and Thrift cannot split a table.
     """
     if not split_keys:
         return []

@@ -1,4 +1,4 @@
-"""Samples rows of a table, and decodes each with the models that shall describe them."""
+"""Samples rows of a table, and decodes each row with the models that declare the table."""
 
 from __future__ import annotations
 
@@ -38,15 +38,15 @@ MOST_REASONS: Final = 5
 
 @dataclass(slots=True)
 class Sample:
-    """What was seen in the sampled rows of a table.
+    """The results of decoding the sampled rows of a table.
 
     Attributes:
         rows: The number of sampled rows.
         undecodable: The number of rows that no model decodes.
-        reasons: For the first of them: the row, and why it does not decode.
-        undeclared: How many rows have a column that no model declares, by column.
-        lacking: How many rows lack a column that their model requires, by the record type and the
-            row key of the model's rows and by column.
+        reasons: For the first undecodable rows, a text with the row and why it does not decode.
+        undeclared: The columns that no model declares, each with the number of rows that have it.
+        lacking: For each kind of rows (see `kind_of`), the columns that a model requires, each with
+            the number of rows that lack it.
     """
 
     rows: int = 0
@@ -57,11 +57,11 @@ class Sample:
 
 
 def sample_tables(tables: Sequence[Sequence[BoundModel]], rows: int) -> Protocol[Sample]:
-    """Return a sample of several tables with the same models.
+    """Return a sample of the rows of several tables that have the same models.
 
     Args:
-        tables: For each table its models, bound to this table.
-        rows: About how many rows are read in all.
+        tables: For each table, the models bound to it.
+        rows: About how many rows are read from all tables together.
     """
     sample = Sample()
     chosen = list(spread(tables, rows))
@@ -141,7 +141,7 @@ def kind_of(schema: TableSchema) -> str:
 
 
 def _reason(bounds: Sequence[BoundModel], row: Row) -> str:
-    """Return why a row does not decode with each of some models; empty if it does."""
+    """Return why the first of these models does not decode a row; empty if all decode it."""
     for bound in bounds:
         try:
             names = frozenset(column.name for column in bound.schema.deferred) or NO_FIELDS
@@ -156,9 +156,9 @@ def _reason(bounds: Sequence[BoundModel], row: Row) -> str:
 
 
 def _has_key(bound: BoundModel, obj: Model, key: bytes) -> bool:
-    """Return whether a key is one of the possible keys of an object, as far as that is known.
+    """Return whether `key` is one of the possible keys of an object; True if that is unknown.
 
-    A salt or a hash decodes whatever it is computed of, so the keys are computed again.
+    A wrong salt or hash in a key decodes too. So the keys are computed from the object's fields.
     """
     layout, values = obj.__schema__.layout, obj.__dict__
     if any(name not in values for name in layout.arguments):
@@ -175,7 +175,7 @@ def _data_of(row: Row) -> Row:
 
 
 def _text_of(error: CorruptRowError) -> str:
-    """Return why a row does not decode: the cell and its value, or what is wrong with its key."""
+    """Return why a row does not decode: the wrong cell with its value, or the error of the key."""
     details, cause = error.details, error.__cause__
     why = cause.text if isinstance(cause, CodecError) else ""
     if "column" not in details:

@@ -18,10 +18,10 @@ class Drift(Enum):
     """Something exists, but not as the models declare it."""
 
     CONTRADICTION = "contradiction"
-    """The table's rows are not those of the model, which is refused."""
+    """The rows are not as the model declares, or the record is damaged: the model is refused."""
 
     UNDECIDED = "undecided"
-    """The gateway does not show it, or the catalog may not be read."""
+    """Unknown, because the gateway does not show it or HBase refuses to read the catalog."""
 
     NOTE = "note"
     """Worth knowing, but no drift: programs use the table as the models declare."""
@@ -42,7 +42,7 @@ class TableDifference:
         actual: What exists; empty if nothing does.
         declared: What the models declare; empty if they declare nothing.
         drift: What the difference means.
-        fix: What to do; empty if `alter_tables` makes the difference go.
+        fix: What to do; empty if `alter_tables` removes the difference.
         change: The change that `alter_tables` makes, or None.
     """
 
@@ -56,7 +56,7 @@ class TableDifference:
 
     @property
     def is_alterable(self) -> bool:
-        """Whether `alter_tables` makes the difference go."""
+        """Whether `alter_tables` removes the difference."""
         return self.change is not None
 
     def __str__(self) -> str:
@@ -69,13 +69,13 @@ class TableDifference:
 
 @dataclass(frozen=True, slots=True)
 class TableCheck:
-    """The comparison of one table with all given models that have it.
+    """The comparison of one table with all given models that declare it.
 
     Attributes:
-        table: The name of the table. The record of a model with a table for each period is compared
-            under the pattern of their names.
+        table: The name of the table. With a table for each period, the differences of their record
+            are in a check of their own, whose `table` is the pattern of names.
         models: The names of the models.
-        differences: The differences, those of index tables included.
+        differences: The differences, including those of index tables.
     """
 
     table: str
@@ -84,5 +84,5 @@ class TableCheck:
 
     @property
     def has_drift(self) -> bool:
-        """Whether the table and the models have drifted apart; notes do not count."""
+        """Whether the table and the models have drifted apart; notes and undecided do not count."""
         return any(each.drift.is_drift for each in self.differences)

@@ -37,7 +37,7 @@ class TableAdmin(ABC):
 
     @abstractmethod
     def _declared_of(self, model: type[Model]) -> BoundModel:
-        """Return a model as it is declared, whatever the record of its table says."""
+        """Return a model as it is declared, without the changes that the table's record causes."""
 
     def check_tables(
         self, *models: type[Model], periods: Periods | None = None
@@ -45,9 +45,9 @@ class TableAdmin(ABC):
         """Compare tables with their models; nothing is changed.
 
         Families with every option, options of the table, index tables, the record in the catalog
-        and the split keys are compared. Models of one table are compared together. What other
-        programs have added is no difference: families, attributes and settings that no model
-        declares. Missing split keys are only a note, because HBase splits tables by itself.
+        and the split keys are compared. Models of one table are compared together. Families,
+        attributes and settings that no model declares are no difference: other programs may have
+        added them. Missing split keys are only a note, because HBase splits tables by itself.
 
         With Thrift1 only, the options that Thrift1 does not show are undecided.
 
@@ -82,7 +82,7 @@ class TableAdmin(ABC):
         allow_data_loss: bool = False,
         on_progress: OnAlteration = _silent,
     ) -> list[TableChange]:
-        """Change tables so that they become as their models declare them; return the changes.
+        """Change tables so that they are as their models declare; return the changes.
 
         Missing families are added, and options of families and tables are changed, while other
         programs use the tables. Only what differs is changed. Nothing is ever dropped. The method
@@ -94,8 +94,8 @@ class TableAdmin(ABC):
         Args:
             models: The models.
             periods: As for `check_tables`.
-            allow_data_loss: Whether changes are made after which HBase deletes data: a shorter TTL,
-                fewer versions, deleted cells that are no longer kept, a weaker durability.
+            allow_data_loss: Whether to make changes after which data may be lost, such as a shorter
+                TTL, fewer versions, deleted cells that are no longer kept, or a weaker durability.
             on_progress: A function that is called before each step.
 
         Raises:

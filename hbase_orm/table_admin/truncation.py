@@ -1,10 +1,10 @@
 """Truncates tables: removes all rows, and keeps split keys, options and records.
 
 A table without index tables is emptied by one request. The writes of a table with indexes consist
-of several requests, and a write may be under way. So the catalog first refuses writes of the table
-for the time in which a program may act on an older catalog entry. The indexes then get new, empty
-tables, as at a build: whatever a late request puts into an earlier index table is not used. See
-`index.catalog.truncation_steps`.
+of several requests, and a write may be under way. So the catalog first refuses writes of the table.
+The truncation waits as long as a program may act on an older catalog entry. The indexes then get
+new, empty tables, as in a build: entries that a late request puts into an earlier index table are
+not used. See `index.catalog.truncation_steps`.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ class IndexCopies:
     """What is known of the tables of one index before a truncation.
 
     Attributes:
-        existing: The names of all its tables.
-        template: The request that creates a table like the one in use, under its name; None if it
-            does not exist, so that the model's declaration decides.
+        existing: The names of all tables of the index.
+        template: The request that creates a table like the one in use, with the same name. None if
+            no table exists: then the new table is created as the model declares it.
     """
 
     existing: tuple[str, ...]
@@ -94,7 +94,8 @@ def truncate(
         features: The features that the gateway supports.
         settle_s: How long a program may act on an old catalog entry, in seconds.
         on_wait: A function that is called with the seconds that are left to wait.
-        on_change: A function that is called with a table's name when its catalog entry changed.
+        on_change: A function that is called with a table's name after its catalog entry or its rows
+            were changed.
 
     Raises:
         TableNotFoundError: A table does not exist; nothing was changed.
@@ -127,7 +128,7 @@ def truncate(
 
 
 def _check(bound: BoundModel, features: frozenset[Feature]) -> Protocol[Truncation]:
-    """Return what is known of a table; raise an error if it cannot be truncated."""
+    """Return the truncation of a table; raise an error if the table cannot be truncated."""
     table, model = bound.schema.table, bound.schema.model_name
     entry = yield from catalog.read_entry(table)
     for name in dict.fromkeys((table, bound.declared_table)):
@@ -136,7 +137,7 @@ def _check(bound: BoundModel, features: frozenset[Feature]) -> Protocol[Truncati
             raise held_error(name, known.hold)
     if (yield from described(table)) is None:
         raise TableNotFoundError(
-            "the table does not exist", model=model, table=table, fix="engine.create_tables"
+            "the table does not exist", model=model, table=table, fix="call engine.create_tables"
         )
     is_recorded = yield from _is_recorded(bound, features)
     if entry is None or is_unknown(entry):
@@ -166,9 +167,9 @@ def _is_recorded(bound: BoundModel, features: frozenset[Feature]) -> Protocol[bo
 
 
 def _empty(each: Truncation) -> Protocol[None]:
-    """Delete the rows of a table, and note in its record that its regions are new.
+    """Delete the rows of a table, and write the time of its new regions into its record.
 
-    By the times of the regions, programs without Thrift2 know that the record is the table's.
+    Programs without Thrift2 recognize the table of a record by this time.
     """
     yield from ask(RenewTimeLimit())
     yield from ask(TruncateTable(each.table))

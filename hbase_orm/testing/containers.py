@@ -113,7 +113,7 @@ class ThriftContainer(DockerContainer):
             super().stop(force, delete_volume)
 
     def kill(self) -> None:
-        """End the container at once (SIGKILL), without giving it time to save anything."""
+        """End the container immediately (SIGKILL), so that it has no time to save anything."""
         self.get_wrapped_container().kill("SIGKILL")
         self.get_wrapped_container().wait()
 

@@ -1,4 +1,4 @@
-"""A pytest plugin: a real HBase for tests, found or started once per run.
+"""A pytest plugin: a real HBase for tests, chosen once per run, and started if needed.
 
 Pytest loads this plugin wherever hbase-orm is installed. A test that takes the `hbase` fixture, or
 has the marker `hbase`, runs on a real HBase. The first kind that is available is used:

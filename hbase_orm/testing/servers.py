@@ -119,7 +119,8 @@ class RealHBase:
         """The admin, for operations that Thrift does not support, such as split and move.
 
         Raises:
-            ServerError: The server was given by a URL, so its admin port is unknown.
+            ServerError: The server was given by a URL, so its admin port is unknown. Or the
+                embedded server does not run.
         """
         if self.source == "docker":
             from hbase_orm.testing.containers import admin_of  # noqa: PLC0415  # optional

@@ -43,7 +43,7 @@ class Share:
         self._record = folder / "running.json"
 
     def choice_or(self, decide: Callable[[], Choice]) -> Choice:
-        """Return which HBase the tests use; the first call of the test run decides it by `decide`.
+        """Return which HBase the tests use; the first call in a test run calls `decide` for it.
 
         The process that makes the first call must stop HBase at the end of the test run.
         """
@@ -69,8 +69,8 @@ class Share:
     def get_or_start(self, start: Callable[[], Running]) -> Running:
         """Return the running HBase; if there is none, start it, while other processes wait.
 
-        If the start fails, the error is written to a file, so that the other processes fail at once
-        with the same reason.
+        If the start fails, the error is written to a file. The other processes then fail with the
+        same reason, without another try.
 
         Raises:
             ServerError: HBase did not start, in this process or in another.

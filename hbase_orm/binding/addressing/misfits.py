@@ -1,4 +1,4 @@
-"""The error of a key field whose value does not fit."""
+"""The error for a key field whose value does not fit."""
 
 from __future__ import annotations
 

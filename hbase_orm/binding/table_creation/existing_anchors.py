@@ -23,19 +23,22 @@ IsOwn = Callable[[bytes], bool]
 def with_existing_anchors(
     bounds: Sequence[BoundModel], declared: Declaration, known: Declaration | None
 ) -> Protocol[Declaration]:
-    """Return a declaration whose anchors are required columns that the table's rows have.
+    """Return `declared` with anchors and required columns that the table's rows have.
 
-    A column that rows lack is not recorded as required. At most `SAMPLED_ROWS` rows of each kind
-    are compared, among the first `MOST_ROWS_READ` rows of the table. Their values are not read.
+    At most `SAMPLED_ROWS` rows of each record type are read, among the first `MOST_ROWS_READ` rows
+    of the table, without their values. A column that one of them lacks is no longer required. If no
+    required column is in all of them, a table with guards is refused, and the declaration of any
+    other table is not changed.
 
     Args:
         bounds: The bound models of the table, or of the tables of one pattern.
         declared: What the models declare together.
-        known: What is recorded already: the rows of these record types are not compared. None
-            without a record.
+        known: The recorded declaration: rows of its record types are not read. None if there is no
+            record.
 
     Raises:
-        SchemaDriftError: No required column is in all rows of a kind, and the table has guards.
+        SchemaDriftError: No required column is in all rows that were read of a record type, and
+            the table has guards.
     """
     recorded = set() if known is None else {rows.record_type for rows in known.rows}
     new = [rows for rows in declared.rows if rows.record_type not in recorded]
@@ -76,7 +79,7 @@ def _is_recognizable(rows: RecordedRows, tests: Mapping[str, IsOwn]) -> bool:
 def _sampled(
     table: str, declared: Declaration, wanted: Sequence[RecordedRows], tests: Mapping[str, IsOwn]
 ) -> Protocol[dict[str, list[Row]]]:
-    """Return some rows of each wanted kind, without values."""
+    """Return up to `SAMPLED_ROWS` rows for each record type in `wanted`, without values."""
     samples: dict[str, list[Row]] = {rows.record_type: [] for rows in wanted}
     families = tuple(declared.families)
     scan = ResumableScan(
@@ -99,7 +102,7 @@ def _sampled(
 def _of_rows(
     table: str, declared: Declaration, kind: RecordedRows, rows: Sequence[Row]
 ) -> RecordedRows:
-    """Return the description of rows of one kind, with an anchor that all of `rows` have."""
+    """Return `kind` with an anchor and required columns that all of `rows` have, if it has any."""
     required = [name for name, column in kind.columns.items() if column.is_required]
     kept = [name for name in required if all(name in row.cells for row in rows)]
     if kept == required:

@@ -244,7 +244,8 @@ def _make_index_tables(bound: BoundModel, made: list[str]) -> Protocol[dict[str,
         number = 1
         while (yield from _has_rows(table_of(index.table, number))):
             logger.warning(
-                "%s holds entries of rows that are gone: it is passed over and may be dropped",
+                "%s has entries of rows that do not exist any more: it is not used, and may be "
+                "dropped",
                 table_of(index.table, number),
             )
             number += 1
@@ -263,11 +264,10 @@ def _epoch_of_rows(
 ) -> Protocol[int]:
     """Return the newest epoch in the guards of a table without a catalog entry.
 
-    For a table with a catalog entry the result is 0. But some of its rows are compared with the
-    entry. If a row has a newer epoch, the entry gets the newest epoch of the rows, and no index is
-    used until it is built again.
-
-    The result is also 0 if the table has no rows, or if its rows have no guards.
+    The result is 0 if the table has no rows, if its rows have no guards, or if the catalog has an
+    entry for it. In the last case some rows are compared with the entry. If a row has a newer
+    epoch, the entry gets the newest epoch of the rows, and no index is used until it is built
+    again.
     """
     table = bound.schema.table
     if not has_rows or bound.guarded is None or bound.guarded.is_lww:

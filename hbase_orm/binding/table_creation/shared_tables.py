@@ -1,7 +1,7 @@
 """Tables of several models: what the models declare together, and where they contradict each other.
 
-Nothing is sent here. `engine.create_tables` asks before its first request, so that a table gets the
-families of all given models that use it, and no table is created from a contradiction.
+Nothing is sent here. `engine.create_tables` calls `creations` before its first request. So a new
+table gets the families of all its models, and no table is created if models contradict each other.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Creation:
 
 
 def creations(bound_models: Iterable[BoundModel]) -> list[Creation]:
-    """Return the creations of models' tables, in the order in which they are sent.
+    """Return the creations of models' tables, in the order in which the tables are created.
 
     Tables are in the order of their first model. The models of one table that write guards come
     first, so that a new table has the family for the guards.

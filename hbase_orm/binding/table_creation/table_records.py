@@ -1,4 +1,4 @@
-"""Writes the records of tables that `create_tables` makes or completes."""
+"""Creates tables with the id of their record, and writes the records of new and changed tables."""
 
 from __future__ import annotations
 
@@ -55,14 +55,14 @@ def new_table_id() -> str:
 
 
 def distinct_schemas(bounds: Sequence[BoundModel]) -> list[TableSchema]:
-    """Return the schemas of models, each once: the tables of periods have the same schema."""
+    """Return the schema of each model once: a model may be bound to the tables of many periods."""
     return list({bound.model: bound.schema for bound in bounds}.values())
 
 
 def record_to_follow(
     bounds: Sequence[BoundModel], features: frozenset[Feature]
 ) -> Protocol[TableRecord]:
-    """Return the record of a table, or the record that a new table for these models gets.
+    """Return the record of a table; if it has none, return a new record for these models.
 
     Args:
         bounds: The bound models of one table, or of the tables of one pattern.
@@ -81,8 +81,8 @@ def create_described(
 ) -> Protocol[list[str]]:
     """Create a model's missing tables; return the names of the created tables.
 
-    The catalog describes indexes by the names of fields that the record has: a model may have
-    other names for them.
+    The catalog describes indexes by the recorded names of fields, which may differ from the names
+    in the model.
 
     Args:
         creation: The creation.
@@ -100,10 +100,10 @@ def create_described(
 def refuse_contradictions(
     bounds: Sequence[BoundModel], features: frozenset[Feature]
 ) -> Protocol[TableRecord | None]:
-    """Raise an error for a model that contradicts its table's record; return the record.
+    """Raise an error if a model contradicts the record of its table; return the record.
 
-    None is returned if the table has no record, or certainly is not the table that the record
-    describes, or does not exist.
+    Return None if the table does not exist, has no record, or certainly is another table than the
+    one that the record describes.
 
     Args:
         bounds: The bound models of one table, or of the tables of one pattern.
@@ -133,17 +133,17 @@ def _refuse_differing(
     *,
     is_certain: bool,
 ) -> None:
-    """Raise an error for a model that contradicts a record.
+    """Raise an error if a model contradicts a record.
 
     Args:
         bounds: The bound models of one table.
         record: The record.
         families: The families that the table has; None if it does not exist.
-        is_certain: Whether the record is certainly that of the table.
+        is_certain: Whether the table is certainly the one that the record describes.
 
     Raises:
-        SchemaDriftError: A model contradicts the record. Or it makes a plain table guarded, in
-            which models that leave out the anchor have written rows without it.
+        SchemaDriftError: A model contradicts the record. Or a model writes guards, but the table
+            was plain and a recorded model leaves out the anchor: rows may lack the anchor.
     """
     existing = {f"family {name.decode()}" for name in families or ()}
     for schema in distinct_schemas(bounds):
@@ -176,9 +176,10 @@ def _of_guards(schema: TableSchema, recorded: Declaration) -> Iterator[Differenc
 def write_record(
     bounds: Sequence[BoundModel], made: Sequence[str], features: frozenset[Feature]
 ) -> Protocol[None]:
-    """Write the record of new tables, or add to the record what the models add to the tables.
+    """Write the record of new tables, or add what is new in the models to an existing record.
 
-    An existing table without a record gets one only if this library made it for the same row key.
+    An existing table without a record gets one only if this library created it for the same row
+    key.
 
     Args:
         bounds: The bound models of one table, or of the tables of one pattern.
@@ -223,7 +224,7 @@ def write_record(
 def _within(there: TableDescriptor, declared: Declaration) -> Declaration:
     """Return a declaration without the families that an existing table lacks.
 
-    Programs read all recorded families, so a family that `create_tables` did not make stays out.
+    Programs read all recorded families, so a missing family must not be recorded.
     """
     existing = {family.name for family in there.families}
     families = {name: each for name, each in declared.families.items() if name in existing}
@@ -231,13 +232,13 @@ def _within(there: TableDescriptor, declared: Declaration) -> Declaration:
 
 
 def note_new_regions(pattern: str, table: str) -> Protocol[None]:
-    """Write into the record of a table that its regions were replaced, as a truncation does.
+    """Write the time of a table's new regions into its record, for example after a truncation.
 
-    A program without Thrift2 distinguishes the table from a later one of its name by its regions.
-    A record that cannot be read is left as it is.
+    A program without Thrift2 uses this time to distinguish the table from a later table of the same
+    name. A record that cannot be decoded is not changed.
 
     Args:
-        pattern: The table as it is declared.
+        pattern: The declared name of the table; with a table for each period, the pattern.
         table: The name of the table.
     """
     try:
@@ -255,10 +256,10 @@ def note_new_regions(pattern: str, table: str) -> Protocol[None]:
 
 
 def merged(recorded: Declaration, declared: Declaration) -> Declaration:
-    """Return a recorded declaration with the columns, families and models that are new.
+    """Return `recorded` with the columns, families, models and indexes that are new in `declared`.
 
-    New columns are not required, because old rows lack them. The anchor stays. Old names of a
-    model's fields stay beside new ones: older programs use them, and indexes are described by them.
+    New columns are not required, because old rows lack them. The anchor stays. The former names of
+    a model's fields are kept, because older programs use them, and indexes are described by them.
     """
     rows = list(recorded.rows)
     for new in declared.rows:
@@ -309,7 +310,7 @@ def _merged_rows(recorded: RecordedRows, declared: RecordedRows) -> RecordedRows
 
 
 def _with_former_names(declared: RecordedModel, known: RecordedModel) -> RecordedModel:
-    """Return a model as it is declared now, with the names of fields that it had before.
+    """Return `declared` together with the former names of the model's fields.
 
     Key fields keep their first names: the catalog describes indexes by them.
     """

@@ -1,4 +1,4 @@
-"""`hbase-orm tables truncate` and `adopt`: empty tables, and record what their rows are."""
+"""`hbase-orm tables truncate` and `adopt`: empty tables, and write records for existing tables."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _Periods = tuple[datetime, datetime] | None
 
 
 def periods_option(verb: str) -> Callable[[Any], Any]:
-    """Return the option `--periods` of a command that may change the tables of some periods."""
+    """Return the option `--periods`, which limits a command to the tables of some periods."""
     return click.option(
         "--periods",
         nargs=2,
@@ -45,10 +45,10 @@ def confirm_loss(what: str, models: _Models, periods: _Periods, *, yes: bool) ->
         what: What is done, with a pair of braces for the names of the tables.
         models: The models.
         periods: The periods whose tables lose their rows; None for all tables.
-        yes: Whether the question is answered already.
+        yes: Whether `--yes` was given, so that nothing is asked.
 
     Raises:
-        click.UsageError: The question is answered by `--yes`, but no model was named.
+        click.UsageError: `--yes` was given, but no model was named.
         ConfigurationError: Standard input is not a terminal.
         DeclinedError: The answer is no.
     """
@@ -100,9 +100,9 @@ def truncate(
     """Delete all rows of the models' tables; splits, options and records stay.
 
     Tables with indexes take at least as long as the catalog's lease, the URL's timeout and
-    --gateway-timeout together. Until they are empty, their writes are refused, and no query uses
-    their indexes. Repeat the command to finish an interrupted one. With --exclusive only the lease
-    must end; you promise that no other program has written the tables for --gateway-timeout.
+    --gateway-timeout together. Until they are empty, writes to them are refused, and no query uses
+    their indexes. If the command was interrupted, repeat it. With --exclusive it waits only for the
+    lease; you promise that no other program has written the tables for --gateway-timeout.
 
     Without MODEL, the tables of all models in pyproject.toml are emptied, but not with --yes.
     """
@@ -134,10 +134,10 @@ def truncate(
 )
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def adopt(models: _Models, *, rows: int, yes: bool) -> None:
-    """Record what the rows of a table are that others made, after decoding a sample.
+    """Write the record of a table that other programs made, after decoding a sample of its rows.
 
-    The record makes programs whose models contradict it stop before they misread or hide rows. A
-    table needs one if it was not made by 'tables create', if it replaced an earlier table of its
+    A program whose models contradict the record stops before it misreads or hides rows. A table
+    needs a record if it was not made by 'tables create', if it replaced an earlier table of its
     name, or if its record is damaged. All models of a table with several kinds of rows must be
     named.
     """
@@ -160,7 +160,7 @@ def adopt(models: _Models, *, rows: int, yes: bool) -> None:
 
 
 def _with_notes(error: SchemaDriftError) -> SchemaDriftError:
-    """Show the differences of an error, one a line; return the error without them."""
+    """Print the differences in an error, each on its own line; return the error without them."""
     details = dict(error.details)
     for difference in details.pop("differences", ()):
         note(difference)

@@ -62,11 +62,11 @@ def check(models: _Models, periods: _Periods) -> int:
 @click.option("--dry-run", is_flag=True, help="Only show what would be changed.")
 @click.option("--yes", is_flag=True, help="Do not ask, even if a change loses data.")
 def alter(models: _Models, periods: _Periods, *, dry_run: bool, yes: bool) -> None:
-    """Change tables so that they become as the models declare them, while they are in use.
+    """Change tables so that they are as the models declare; the tables stay in use.
 
     Missing families are added, and options are changed; nothing is ever dropped. The command shows
     the changes and asks first. It ends when all regions use the new options. If it is interrupted,
-    run it again: it makes what is left.
+    run it again: it makes the changes that are left.
     """
     url = settings().require_url()
     with connect(url) as engine:

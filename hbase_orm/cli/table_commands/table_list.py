@@ -1,4 +1,4 @@
-"""`hbase-orm tables list` and `describe`: what HBase and the catalog have, whatever models say."""
+"""`hbase-orm tables list` and `describe`: show the tables that exist, without comparing models."""
 
 from __future__ import annotations
 
@@ -68,10 +68,10 @@ def describe(named: Sequence[str]) -> None:
 
 
 def _models_named(name: str) -> Sequence[type[Model]]:
-    """Return the models with a name that no table has.
+    """Return the models that a name means; no table has this name.
 
     Raises:
-        click.BadParameter: There is no such model either.
+        click.BadParameter: No model has this name either.
     """
     search_first(Path.cwd(), settings().project())
     try:
@@ -158,7 +158,7 @@ def _family_options(family: FamilyDescriptor) -> dict[str, Any]:
 
 
 def _differing(value: Any, usual: Any, left_out: set[str]) -> dict[str, Any]:
-    """Return the attributes of a descriptor that differ from the usual ones, but for some."""
+    """Return the attributes that differ between two descriptors, except those in `left_out`."""
     names = [each.name for each in fields(value) if each.name not in left_out | {"attributes"}]
     return {n: getattr(value, n) for n in names if getattr(value, n) != getattr(usual, n)}
 

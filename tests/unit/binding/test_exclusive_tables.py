@@ -519,7 +519,7 @@ def test_a_table_that_was_not_released_is_taken_over(caplog: pytest.LogCaptureFi
     ):
         gateway.is_cut = True
 
-    assert "table notes may not be released" in caplog.text
+    assert "table notes may still be in exclusive use" in caplog.text
     refusal_of(lambda: shop.put(shop.two, 2, "too early"))
     with shop.two.exclusive(Note):
         pass

@@ -258,10 +258,10 @@ def test_the_error_leaves_harmless_differences_out() -> None:
     assert [line.partition(":")[0] for line in caught.value.differences] == ["row key"]
 
 
-def test_an_undecided_error_says_what_programs_without_thrift2_cannot_find_out() -> None:
+def test_an_undecided_error_says_what_programs_without_thrift2_cannot_detect() -> None:
     error = drift_error(Recorded.__schema__, [], is_certain=False)
 
     assert error.fix.endswith(
         "or, if the table was made again by other means, which programs without Thrift2 cannot "
-        "find out, run 'hbase-orm tables adopt'"
+        "detect, run 'hbase-orm tables adopt'"
     )

@@ -183,7 +183,7 @@ class _UndoesFamilies(FailsBeforeSending):
 def test_another_program_that_takes_changes_back_is_noticed(store: Store) -> None:
     undoing = _UndoesFamilies(gateway_of(store.engine), lambda _: None)
 
-    with pytest.raises(ConflictError, match="does not show the change"):
+    with pytest.raises(ConflictError, match="does not have the change"):
         alter_through(undoing, store)
 
     assert_is_finished(store.another().engine)

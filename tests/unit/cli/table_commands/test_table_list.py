@@ -251,7 +251,7 @@ def test_a_damaged_record_is_described_as_such(engine: Engine, capsys: Capture) 
     _, out, _ = run(capsys, "describe", "orders")
 
     assert (
-        "  catalog      the table's record is damaged: it is unknown what the rows are"
+        "  catalog      the table's record is damaged, so it is unknown how its rows are encoded"
         in out.splitlines()
     )
     assert "  record       damaged" in out.splitlines()
