@@ -35,8 +35,8 @@ class IndexedRow(Row):
 def look_up(plan: IndexPlan, guarded: GuardedTable) -> Rows:
     """Read index entries, get their rows, and emit the rows that still have their entry.
 
-    A row is emitted only once, even if two of its entries were read. This happens if the row
-    changes during the read.
+    A row is emitted only once, even if several of its entries are read. This happens if the row
+    has several entries in the index, or changes during the read.
     """
     paces: list[Pace] = []
     look_ups = _LookUp(plan, guarded, paces)

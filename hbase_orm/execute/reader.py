@@ -28,7 +28,7 @@ _SHARE_WITH_CONDITIONS: Final = 0.5
 GROWTH: Final = 4
 
 FETCH_BYTES: Final = 2 << 20
-"""The approximate largest size of one answer: as much as HBase's own scanners fetch at once."""
+"""The approximate largest size of one answer: as much as HBase's own scanners fetch per call."""
 
 MERGED_BYTES: Final = 32 << 20
 """The approximate largest size of the rows that all buckets of one merge hold in memory."""
@@ -43,7 +43,7 @@ class Pace:
     """Decides how many rows the next fetch of a scanner requests.
 
     Attributes:
-        caching_rows: The number of rows that the gateway fetches from a region server at once.
+        caching_rows: The number of rows that the gateway fetches from a region server in one call.
     """
 
     def __init__(

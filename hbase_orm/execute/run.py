@@ -42,7 +42,7 @@ def rows_of(plan: Plan, guarded: GuardedTable | None) -> Rows:
 
     Args:
         plan: The plan.
-        guarded: The write target of the table. Only an index plan needs this target.
+        guarded: The description of the table and its indexes. Only an index plan needs it.
     """
     match plan:
         case EmptyPlan():
@@ -139,7 +139,7 @@ class StalePeriodRow(PeriodRow, StaleRow):
 
 
 def as_stale(row: Row) -> Row:
-    """Return the row as one that a replica returned."""
+    """Return the row, marked as a row that a replica returned."""
     if isinstance(row, StaleRow):
         return row
     if isinstance(row, PeriodRow):

@@ -65,7 +65,7 @@ def _check_format(wanted: TableDescriptor, existing: TableDescriptor) -> None:
     is_wanted = has_no_format or stored == wanted.attributes[FORMAT_ATTRIBUTE]
     if not is_wanted or families != {FAMILY}:
         raise SchemaError(
-            "the table exists, but another use created it",
+            "the table exists, but was created for another use",
             table=wanted.name,
             wanted=wanted.attributes[FORMAT_ATTRIBUTE],
             actual=stored,

@@ -78,7 +78,7 @@ def dictionary_descriptor(table: str) -> TableDescriptor:
 def ensure_dictionary(table: str) -> Protocol[list[str]]:
     """Create a dictionary's table and namespace if missing; return the names of created tables.
 
-    Safe to repeat, and for several processes at once.
+    Safe to repeat, and safe for several processes at the same time.
 
     Raises:
         SchemaError: A table of this name exists and has another use.
@@ -190,7 +190,7 @@ def _allocate_rows(
 
 
 def _reserve(table: str, name_rows: Sequence[bytes], limit: int) -> Protocol[dict[bytes, int]]:
-    """Reserve a number for each name, write the numbers' rows; return the numbers by name row."""
+    """Reserve a number for each name and write the number's row; return the numbers by name row."""
     reserved: dict[bytes, int] = {}
     for _ in range(_MAX_ROUNDS):
         waiting = [row for row in name_rows if row not in reserved]

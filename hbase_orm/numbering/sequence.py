@@ -78,7 +78,7 @@ def take_block(
 
 
 class Sequence:
-    """A function that returns a new number at each call. Threads may share it.
+    """A callable object that returns a new number at each call. Threads may share it.
 
     The object may also be used in a forked child. The child reserves a block of its own, and never
     returns numbers of the block that its parent reserved.

@@ -27,7 +27,7 @@ class IdentityMap:
         return len(self._objects)
 
     def find(self, bound: BoundModel, key: bytes) -> Model | None:
-        """Return the object of a row; None if there is none, or the program no longer holds it."""
+        """Return the object of a row; None if there is none, or nothing refers to it any more."""
         return self._objects.get(_row_id(bound, key))
 
     def put(self, bound: BoundModel, key: bytes, obj: Model) -> None:

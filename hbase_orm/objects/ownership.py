@@ -1,4 +1,4 @@
-"""Checks that an object's row is in the expected table, and that no field is missing."""
+"""Checks before a write: the object belongs to this engine, and no field is missing."""
 
 from __future__ import annotations
 

@@ -143,7 +143,7 @@ class _Watched(ReadObserver):
         return self.before + (0 if self._last is None else self._last.reached)
 
     def note(self, doubtful: Sequence[DoubtfulEntry]) -> None:
-        """Count those of the doubtful entries that are stale."""
+        """Count the stale entries among the doubtful ones (stale or not verified)."""
         self.stale += sum(entry.is_stale for entry in doubtful)
 
     def note_extra_rows(self, rows: int) -> None:

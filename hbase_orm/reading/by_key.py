@@ -89,9 +89,9 @@ def rows_with_keys(
 def _addresses(
     bound: BoundModel, keys: Sequence[KeyValues]
 ) -> Protocol[list[tuple[BoundModel, tuple[bytes, ...]]]]:
-    """Return the bound model and the possible row keys of each key. The model has the key's table.
+    """Return for each key the bound model, with the key's table, and the possible row keys.
 
-    The numbers of all names in the keys are looked up at once.
+    The numbers of all names in the keys are looked up together.
     """
     named = [_named(bound, key) for key in keys]
     placed = [bound.with_table_of(key) for key in named]
@@ -128,9 +128,10 @@ def row_keys(bound: BoundModel, key: Mapping[str, Any]) -> Protocol[tuple[bytes,
 def read_rows(
     bound: BoundModel, keys: Sequence[bytes], loaded: frozenset[str] = NO_FIELDS
 ) -> Protocol[Sequence[Row | None]]:
-    """Return the rows with these keys, in the order of `keys`, with the columns for objects.
+    """Return the rows with these keys, in the order of `keys`.
 
-    A missing row is None. If the table of a period does not exist, all its rows are missing.
+    The columns that an object needs are read. A missing row is None. If the table of a period does
+    not exist, all its rows are missing.
 
     Args:
         bound: The bound model.
@@ -155,8 +156,8 @@ def key_to_change(bound: BoundModel, values: Mapping[str, Any]) -> Protocol[byte
     """Return the row key of the row to change, and allocate numbers for new names in its key.
 
     With a random salt, there are several possible row keys. The result is the key of the existing
-    row. If no row exists, the result is the first possible key. So two programs at the same time
-    change the same row.
+    row. If no row exists, the result is the first possible key, so that two programs that create
+    the row at the same time use the same key.
 
     Raises:
         RowKeyError: A key field is missing, unknown or does not fit; nothing was sent.

@@ -29,7 +29,7 @@ Values = tuple[Any, ...]
 
 
 class ValueReader:
-    """Reads the values that a statement needs of each row."""
+    """Reads from each row the values that a statement needs."""
 
     def __init__(self, bound: BoundModel, stmt: Select[Any]) -> None:
         """Prepare to read values from a model's rows."""
@@ -91,7 +91,7 @@ class ValueReader:
 
 
 def given_by(stmt: Select[Any], names: Sequence[str]) -> Callable[[Values], Any] | None:
-    """Return a function that makes a row's result of its values; None if both are the same."""
+    """Return a function from a row's values to its result; None if the values are the result."""
     places = [names.index(item.name) for item in stmt.items]
     if stmt.selection is not None and stmt.selection.is_bare:
         return itemgetter(places[0])
@@ -138,7 +138,7 @@ def aggregated(
 def _with_functions(
     rows: Iterable[Values], names: Sequence[str], functions: Sequence[FunctionExpr[Any]]
 ) -> Iterator[Values]:
-    """Yield the values of each row, followed by the results of functions of them."""
+    """Yield the values of each row, followed by the results of `functions` for this row."""
     applied = [(FUNCTIONS[each.function].of, names.index(each.of.name)) for each in functions]
     for values in rows:
         yield (*values, *[function(values[place]) for function, place in applied])

@@ -67,7 +67,7 @@ class Stream(Iterator[T], Generic[T]):
         Args:
             items: The results.
             close: A function that releases the scanners.
-            staleness: Records whether a replica answered; None for results that no replica gives.
+            staleness: Records whether a replica answered; None if no replica can answer.
         """
         self._items = items
         self._close = close

@@ -47,14 +47,14 @@ NUMBERED_AT_ONCE: Final = 100
 """The number of objects whose new names get their numbers together, to save requests."""
 
 Progress = Callable[[FlushReport], None]
-"""A function that is called after each batch with the number of rows written so far."""
+"""A function that is called after each batch, with a report of all rows written so far."""
 
 
 class Bulk:
     """A bulk writer, used in a with block. Rows may be unsent until the with block has ended.
 
     Attributes:
-        report: The number of rows written so far.
+        report: The number of rows written so far, as a `FlushReport`.
     """
 
     def __init__(
@@ -113,15 +113,16 @@ class Bulk:
             ttl: The time to live of the cells, if shorter than that of their family; plain models.
 
         Raises:
-            ValidationError, RowKeyError: The object cannot be encoded, or lacks required deferred
-                fields: all of them if `insert_only` is set, the row was deleted, or the past was
-                read. Other objects are not affected.
+            ValidationError, RowKeyError: The object cannot be encoded, or lacks deferred fields
+                that its row needs. A row needs the required ones. It needs all if `insert_only` is
+                set, if it was deleted, or if the object was read from the past or by another
+                engine. Other objects are not affected.
             CorruptRowError: In a load, an indexed field's codec cannot decode what it encoded.
             DuplicateRowError: The same row was added to the load shortly before.
             FlushError: Some rows added before were not written; the bulk writer has ended.
-            QueryError: The with block has not begun, or has ended. Or `add` is called while a row
-                is being added, by another thread, a hook or the progress function. Or this process
-                is a forked child. The object is not added; other objects are not affected.
+            QueryError: The with block has not begun, or has ended. Or this process is a forked
+                child. Or another thread, a hook or the progress function calls `add` while a row is
+                being added. The object is not added; other objects are not affected.
             ConfigurationError, SchemaDriftError: The session is closed, or the model contradicts
                 the record of its table. The object is not added.
         """
@@ -175,8 +176,7 @@ class Bulk:
     def _take(self, buffer: TableBuffer, key: bytes, item: Any, size_bytes: int) -> None:
         """Add a row to a buffer; first send full buffers and earlier writes of the same row.
 
-        An error ends the bulk writer, because rows may be unsent. A DuplicateRowError does not end
-        it.
+        An error ends the bulk writer, because rows may be unsent; a DuplicateRowError does not.
         """
         waiting, is_under_way = self._earlier(buffer, key)
         try:
@@ -224,7 +224,7 @@ class Bulk:
                 self._take_unnumbered()
 
     def _take_unnumbered(self) -> None:
-        """Give numbers to names in waiting objects; add all objects that fit."""
+        """Give numbers to the new names of the waiting objects; then add all objects that fit."""
         if not self._unnumbered or self._block.ended_by is not None:
             return
         try:

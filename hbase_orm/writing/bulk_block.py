@@ -27,15 +27,15 @@ _REFUSALS: Final = {
     ),
     _ENDED: (
         "an error has ended the bulk writer",
-        "leave the block: its FlushError names the rows to write again, in another bulk",
+        "leave the block: its FlushError names the rows; write them again by another bulk writer",
     ),
     _CLOSED: (
         "the block of the bulk writer has ended",
         "make a new bulk writer: with session.bulk() as bulk",
     ),
     _FORKED: (
-        "the bulk writer belongs to the process that was forked",
-        "make a bulk writer in this process: with session.bulk() as bulk",
+        "this process is a forked child, and the bulk writer belongs to its parent process",
+        "make a bulk writer in the child process: with session.bulk() as bulk",
     ),
 }
 
@@ -89,7 +89,7 @@ class BulkBlock:
         if not self._lock.acquire(blocking=False):
             raise QueryError(
                 "another thread adds to this bulk writer at the same time",
-                fix="let one thread add, or make a bulk writer for each thread",
+                fix="add objects by one thread only, or make a bulk writer for each thread",
             )
         if self._is_taking:
             self._lock.release()
@@ -139,7 +139,7 @@ class BulkBlock:
         return True
 
     def leave_in_child(self) -> None:
-        """In a forked child, drop the added rows: the parent process sends them."""
+        """In a forked child, refuse further objects and send nothing: the parent sends the rows."""
         self._lock = threading.RLock()
         self._is_taking = False
         self._state = _FORKED

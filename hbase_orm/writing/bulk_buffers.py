@@ -107,10 +107,11 @@ class TableBuffers:
         return iter(tuple(self._buffers.values()))
 
     def get(self, of: type[Model] | str) -> TableBuffer | None:
-        """Return the buffer for rows of `of` that are not flat; None if there is no buffer.
+        """Return the buffer for rows that are not flat; None if there is no such buffer.
 
         Args:
-            of: The model; or the table's name, if the model has a table for each period.
+            of: The model of the rows. Or the table's name, if the model has a table for each
+                period.
         """
         return self._buffers.get((of, False))
 

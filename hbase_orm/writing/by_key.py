@@ -62,7 +62,7 @@ def put_cells(
 
 
 def _of_existing(bound: BoundModel, change: RowChange) -> RowChange:
-    """Return `change` for an existing row: it raises RowNotFoundError if the row does not exist."""
+    """Return `change` with a check: RowNotFoundError is raised if the row does not exist."""
 
     def decide(before: RowBefore) -> RowChange:
         if not bound.exists(Row(change.row, dict(before.cells))):
@@ -73,7 +73,7 @@ def _of_existing(bound: BoundModel, change: RowChange) -> RowChange:
 
 
 def absent_row_error(bound: BoundModel, row: bytes) -> RowNotFoundError:
-    """Return the error of a row that does not exist."""
+    """Return the error for a change of a row that does not exist."""
     return RowNotFoundError(
         "the row does not exist",
         model=bound.schema.model_name,

@@ -72,7 +72,7 @@ def _exists_under_another_salt(write: RowWrite) -> Protocol[bool]:
 
 
 def duplicate_error(write: RowWrite) -> DuplicateRowError:
-    """Return the error of an insert whose row exists."""
+    """Return the error for an insert of a row that exists already."""
     return DuplicateRowError(
         "the row exists already",
         model=write.bound.schema.model_name,
@@ -144,7 +144,7 @@ def write_if(
     The result is None if the row does not fulfil them.
 
     Raises:
-        QueryError: The conditions do not fit the model, or HBase cannot decide them.
+        QueryError: The conditions do not fit the model, or HBase cannot check them.
         ConnectionLostError: The outcome is unknown.
     """
     flat = check_flat(write.bound.schema, conditions)

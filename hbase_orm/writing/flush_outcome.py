@@ -67,7 +67,7 @@ class FlushOutcome:
 
     @property
     def unexpected(self) -> Exception | None:
-        """The first error that this library does not define; None if there is none."""
+        """The first error in `unknown` that is no error of this library; None if there is none."""
         errors = (error for _, error in self.unknown)
         return next((error for error in errors if not isinstance(error, HBaseORMError)), None)
 

@@ -1,8 +1,9 @@
 """Calls the hooks of models and computes `onupdate` values.
 
 Hooks are called only for objects, not for writes without an object or for selected values. An error
-of a hook before a write is raised before anything of the object is sent. Errors of hooks after the
-writes of a flush are raised when every hook was called.
+of a hook before a write is raised before anything of the object is sent. If hooks after the writes
+of a flush raise errors, the other hooks are called nevertheless. Then the first error is raised,
+and the others are logged.
 """
 
 from __future__ import annotations
@@ -80,7 +81,7 @@ def _renew(bound: BoundModel, obj: Model, changes: RowWrite) -> None:
 class HookErrors:
     """Collects errors of hooks until the flush is finished: a context manager for each call.
 
-    Only an `Exception` is collected: an interrupt ends the flush at once.
+    Only an `Exception` is collected: an interrupt ends the flush immediately.
 
     Attributes:
         raised: The exceptions, in the order of the hooks.

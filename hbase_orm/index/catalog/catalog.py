@@ -199,7 +199,7 @@ def finish_loading(table: str, ticket: LoadTicket) -> Protocol[CatalogEntry]:
 def open_for_writes(table: str) -> Protocol[CatalogEntry]:
     """Return the catalog's entry of `table`; if its state is NEW, first change it to READABLE.
 
-    The entry of a table that is being loaded keeps its state, LOADING.
+    Every other state is kept, e.g. LOADING while the table is being loaded.
 
     Raises:
         CatalogLeaseError: The catalog has no entry for the table.
@@ -260,7 +260,8 @@ class CatalogView:
             entry: The entry, or None.
 
         Returns:
-            None if guarded writes of the table are not permitted yet: `refresh` permits them.
+            The entry; None if its state does not permit guarded writes. Then call `refresh`, which
+            opens a new table for writes.
         """
         if entry is None or entry.state is not TableState.READABLE:
             return None
@@ -307,7 +308,8 @@ class CatalogView:
         """Return the epoch under which guarded rows of `table` may be written now.
 
         Raises:
-            CatalogLeaseError: The lease has expired, or the table is being loaded.
+            CatalogLeaseError: The lease has expired. Or the table is being loaded or truncated, or
+                was dropped.
             TableHeldError: Another program uses the table exclusively.
         """
         entry = self.entry(table)
@@ -350,7 +352,7 @@ def _read(table: str) -> Protocol[bytes]:
 def read_cells(table: str) -> Protocol[tuple[bytes, bytes]]:
     """Return the catalog's two cells of a table: its entry and its record.
 
-    A cell that is missing is empty; without a catalog both are.
+    A missing cell is returned as empty bytes. Without a catalog table, both are empty.
     """
     columns = (CATALOG_COLUMN, RECORD_COLUMN)
     try:

@@ -21,7 +21,7 @@ from hbase_orm.schema import ColumnSchema, IndexSchema, TableSchema, column_fiel
 from hbase_orm.schema.canonical import condition_text
 
 Names = Mapping[str, str]
-"""The names of fields in texts, by the names that the model has for them, where they differ."""
+"""The name of each field in declaration texts, by its name in the model; equal ones left out."""
 
 _OWN: Final[Names] = MappingProxyType({})
 _QUOTED_OR_WORD: Final = re.compile(r"'(?:[^'\\]|\\.)*'|\w+")
@@ -79,7 +79,7 @@ def part_text(part: Part, names: Names = _OWN) -> str:
 
 
 def _named(text: str, names: Names) -> str:
-    """Return the name of a part, such as "lower(email)", with other names of fields."""
+    """Return a part's name, such as "lower(email)", with its fields renamed as `names` says."""
     if not names:
         return text
     return _QUOTED_OR_WORD.sub(lambda match: names.get(match[0], match[0]), text)

@@ -1,7 +1,8 @@
-"""How a model's declaration of an index differs from the catalog's, and the error for another key.
+"""How a model's index differs from the catalog's, and the error for a different row key.
 
-An index can be dropped and built again. The row key cannot: the rows have the key with which they
-were written, and only rows that are written into a new table have another one.
+If an index differs, it can be dropped and built again. A row key cannot be changed in this way: the
+rows keep the keys with which they were written. For another row key, they must be written into a
+new table.
 """
 
 from __future__ import annotations
@@ -86,9 +87,10 @@ def refuse_other_row_key(
 
 
 def _texts(name: str, declared: Mapping[str, str]) -> list[str]:
-    """Return the declaration of an index, or those of all indexes if the model does not have it.
+    """Return the declaration text of an index in a list.
 
-    Empty for a version column, whose text has no row key.
+    If the model does not have the index, return the texts of all its indexes. The list is empty for
+    a version column, whose text has no row key.
     """
     if name == VERSION_COLUMN:
         return []

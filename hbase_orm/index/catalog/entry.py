@@ -25,7 +25,7 @@ RECORDED_FORMAT_VERSION: Final = 4
 """The format version of the entries of tables that have a record of their declaration.
 
 Programs with an older version of this library, which cannot read the record, cannot decode such an
-entry either. So they do not read by indexes and do not write the table, which could hide rows.
+entry either. So they neither read by the table's indexes nor write the table: rows could be hidden.
 """
 
 VERSION_COLUMN: Final = "version column"
@@ -48,10 +48,10 @@ HOW_TO_FINISH: Final[Mapping[TableState, str]] = MappingProxyType(
         TableState.LOADING: "wait for the load to finish; run an interrupted load again to finish "
         "it",
         TableState.TRUNCATING: "wait until the table is truncated; call engine.truncate_tables, or "
-        "run 'hbase-orm tables truncate', to finish an interrupted one",
+        "run 'hbase-orm tables truncate', to finish an interrupted truncation",
     }
 )
-"""What to do if a table has a state in which one process has it for itself."""
+"""The advice for a table that one process is loading or truncating, by the table's state."""
 
 
 class IndexState(Enum):

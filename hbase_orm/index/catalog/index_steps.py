@@ -362,7 +362,7 @@ def _change_index(
 
 
 def refuse_exclusive_state(table: str, entry: CatalogEntry) -> None:
-    """Raise an error if one process loads or truncates a table.
+    """Raise an error if some process is loading or truncating a table.
 
     Raises:
         ConflictError: The table has the state LOADING or TRUNCATING.

@@ -23,14 +23,14 @@ def refuse_held(table: str, entry: CatalogEntry | None, own_holds: Collection[st
     """Raise an error if another program uses the table exclusively.
 
     Raises:
-        TableHeldError: It does.
+        TableHeldError: Another program uses the table exclusively.
     """
     if is_held(entry, own_holds) and entry is not None and entry.hold is not None:
         raise held_error(table, entry.hold)
 
 
 def refuse_guarded_writes(table: str, entry: CatalogEntry, own_holds: Collection[str]) -> None:
-    """Raise an error for a table that is not READABLE, unless this program uses it exclusively.
+    """Refuse to write a table whose state is not READABLE, unless this program has it exclusively.
 
     Raises:
         TableHeldError: Another program uses the table exclusively.
@@ -47,7 +47,7 @@ def refuse_guarded_writes(table: str, entry: CatalogEntry, own_holds: Collection
 
 
 def held_error(table: str, hold: TableHold) -> TableHeldError:
-    """Return the error of a program that may not write a table because of `hold`."""
+    """Return the error for a write of a table that another program holds by `hold`."""
     since = datetime.fromtimestamp(hold.since_ms / 1000, UTC)
     return TableHeldError(
         "another program uses the table exclusively",
@@ -55,5 +55,5 @@ def held_error(table: str, hold: TableHold) -> TableHeldError:
         holder=hold.holder,
         since=since.isoformat(timespec="seconds"),
         fix="wait until it has finished; if it ended without releasing the table, run it again, or "
-        "'hbase-orm tables release'",
+        "run 'hbase-orm tables release'",
     )

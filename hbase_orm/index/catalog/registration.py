@@ -66,8 +66,8 @@ def register(
 ) -> Protocol[CatalogEntry]:
     """Register a table and its indexes; safe to repeat.
 
-    The indexes of a table without rows are readable at once. The indexes of a table with rows are
-    ABSENT until they are built. Manual indexes are always ABSENT until they are built. If the
+    The indexes of a table without rows are readable immediately. The indexes of a table with rows
+    are ABSENT until they are built. Manual indexes are always ABSENT until they are built. If the
     catalog already has an entry for the table, and programs may have written the table, the entry
     is not changed.
 

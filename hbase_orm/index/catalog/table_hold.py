@@ -31,8 +31,9 @@ def take_hold(
 ) -> Protocol[CatalogEntry]:
     """Take a table for exclusive use; return its new entry.
 
-    If another program has it, wait for a lease. Then take it over, unless the program renewed its
-    hold meanwhile. The caller then waits for a lease before it relies on the exclusive use.
+    If another program has the table, this function waits for one lease. Then it takes the table
+    over, unless the other program has renewed its hold in the meantime. In every case, the caller
+    must then wait for one more lease before it relies on the exclusive use.
 
     `on_wait` is called with the seconds that are left of both waits.
 

@@ -5,8 +5,8 @@
 2. The truncation waits until no program uses an older catalog entry.
 3. The next index tables are created, the table is emptied, and the earlier index tables are
    dropped. A late put of an entry finds no table then.
-4. `finish_truncation` sets the state NEW. The indexes are readable at once, because the table has
-   no rows and no entries.
+4. `finish_truncation` sets the state NEW. The indexes are readable immediately, because the table
+   has no rows and no entries.
 
 A truncation that was interrupted is repeated from its beginning. All steps are safe to repeat.
 """
@@ -96,7 +96,7 @@ def refuse_other_truncation(
         raise ConflictError(
             "another program has truncated or dropped the table at the same time",
             table=table,
-            fix="look at the table, and truncate it from one program at a time",
+            fix="check whether the table has rows; truncate it from one program at a time",
         )
     return begun
 
@@ -106,7 +106,7 @@ def finish_truncation(table: str, begun: CatalogEntry) -> Protocol[CatalogEntry]
 
     Args:
         table: The table of the rows.
-        begun: The entry since the begin of the truncation.
+        begun: The entry that `begin_truncation` has returned.
 
     Raises:
         ConflictError: Another program has truncated or dropped the table.

@@ -33,9 +33,9 @@ VERSION_BYTES: Final = 8
 class EntryKind(Enum):
     """What a row of an index table stores besides its key."""
 
-    PLAIN = "one empty cell: the key says everything"
-    COVERING = "a flag, and once it is verified copies of the row's columns"
-    CLAIM = "which row owns the values that are the key"
+    PLAIN = "one empty cell: the key has all information"
+    COVERING = "a flag; if the entry is verified, also copies of the row's columns"
+    CLAIM = "the key of the row that owns the values in the entry's key"
 
 
 class Entry(NamedTuple):
@@ -364,8 +364,8 @@ class GuardContext:
         nonce: A function that returns eight random bytes.
         retries: How often a request that may be repeated is sent, and the pauses in between.
         permit: A function that is called with the data table before each attempt and each
-            check-and-mutate. It returns the epoch for writes, or raises CatalogLeaseError if this
-            process may not write guarded rows now.
+            check-and-mutate. It returns the epoch for writes. It raises CatalogLeaseError (or its
+            subclass TableHeldError) if this process may not write guarded rows now.
         renew: A function that renews an expired lease before a fence. If it is None, an expired
             lease raises an error.
         put_off: A function that takes the deletes of stale entries, to send them later. If it is
@@ -389,7 +389,8 @@ class WriteOutcome:
         guard: The new value of the guard's cell; empty if the row has no guard.
         cells: The data cells that the write read or wrote, as they are after the write.
         rounds: The number of attempts; more than 1 after conflicts.
-        is_tidy: Whether all stale index entries are deleted. The index repair deletes any others.
+        is_tidy: Whether no delete of a stale entry failed. Deletes that were put off count as done.
+            The index repair deletes the entries that are left.
     """
 
     timestamp_ms: int

@@ -235,8 +235,8 @@ def _may_replace(  # noqa: PLR0917  # one question, and all it depends on
 ) -> Protocol[bool]:
     """Return whether a claim may be replaced now; first fence its owner if that is necessary.
 
-    A fence is necessary if another row owns the claim and may have a write in progress. For a young
-    claim, the result is False in the first `POLITE_ROUNDS` rounds.
+    A fence is necessary if another row owns the claim and may have a write in progress. If such a
+    claim is also young, the result is False in the first `POLITE_ROUNDS` rounds: its write may end.
     """
     if stored.is_corrupt and entry not in attempt.old_entries:
         raise corrupt_claim(target.index_of(entry), entry.key, stored, row=attempt.row)

@@ -108,7 +108,7 @@ def covering_cells(
     is_whole = len(flag) == len(VERIFIED) + _width_bytes(included) and bits >> len(included) == 0
     if not is_whole or any(column not in entry for column in wanted):
         raise CorruptRowError(
-            "an index entry has other columns than those that the index includes",
+            "the columns in an index entry differ from the columns that the index includes",
             flag=flag,
             included=tuple(included),
             fix="rebuild the index",

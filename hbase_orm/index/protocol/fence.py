@@ -26,7 +26,7 @@ def fence(
     entry_timestamp_ms: int,
     context: GuardContext,
 ) -> Protocol[bool]:
-    """Give a row a new guard that is not older than an entry; return True if it was applied.
+    """Give a row a new guard that is not older than an entry; return whether this succeeded.
 
     False means that another write changed the guard, or that the outcome is unknown. If the row
     does not exist, the new guard is a dead one, which expires.

@@ -78,9 +78,9 @@ COUNTER_TIE_S: Final = 0.002
 class AttemptFate(Enum):
     """The outcome of an attempt whose row change HBase did not acknowledge."""
 
-    APPLIED = "its nonce is in the guard or among the predecessors"
-    UNMOVED = "the guard it builds on is still current: the same request may be sent again"
-    SUPERSEDED = "another write took its place: it was not and never will be applied"
+    APPLIED = "its nonce is in the row's guard, as the nonce or among the predecessors"
+    UNMOVED = "the row still has the guard that was read: the same request may be sent again"
+    SUPERSEDED = "another write changed the guard first: the attempt is never applied"
     UNKNOWN = "more writes happened than the guard remembers"
 
 
@@ -183,7 +183,7 @@ def _rounds(
         table=target.table,
         row=change.row,
         rounds=history.rounds,
-        fix="write the row from fewer places at once, or spread it over several rows",
+        fix="let fewer programs write the row at the same time, or use several rows instead",
     )
 
 

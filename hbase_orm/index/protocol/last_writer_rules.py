@@ -42,23 +42,26 @@ def _reason(schema: TableSchema, index: IndexSchema) -> str:
     if index.unique:
         return "unique values are claimed by check-and-mutate"
     if index.covering or index.included:
-        return "what entries repeat (include, covering) is verified under a guard"
+        return "the copies of columns in entries (include, covering) are verified under a guard"
     if index.where:
-        return "a partial index (where) has to delete entries of rows that stay as they are"
+        return "a partial index (where) must delete entries whose indexed values do not change"
     if index.is_multi_valued:
-        return "a row has several entries of a collection (func.each)"
+        return "in an index over a collection (func.each), a row has several entries"
     if len(index.expressions) != 1:
-        return "a composite key is written by parts: nobody would put the entry of two writes"
+        return (
+            "two writes may change different columns of a composite key: neither would put the "
+            "entry for both values"
+        )
     return _reason_of_column(schema, index)
 
 
 def _reason_of_column(schema: TableSchema, index: IndexSchema) -> str:
     of = column_field(index.expressions[0])
     if isinstance(of, EntryExpr):
-        return "an entry of dynamic columns can be absent"
+        return "a single dynamic column can be absent"
     column = stored_column(schema, of)
     if column is None:
-        return "a field of the row key has no cell whose timestamp could tell old from new"
+        return "a field of the row key has no cell whose timestamp shows which entry is newer"
     if column.nullable:
         return "the column can be None: clearing it leaves no timestamp behind"
     if column.has_default:
@@ -84,11 +87,11 @@ def check_kept(target: GuardedTable, change: RowChange) -> None:
 
 
 def needs_guard(operation: str, **details: object) -> FeatureMissingError:
-    """Return the error of an operation that is impossible without guards."""
+    """Return the error for an operation that is impossible without guards."""
     return FeatureMissingError(
-        "with Thrift1 alone, rows of a model with indexes can only be put and updated",
+        "without a Thrift2 gateway, rows of a model with indexes can only be put and updated",
         operation=operation,
         **details,
-        fix=f"{CONFIGURE_THRIFT2} of every program that writes the table, and make it again: its "
-        "rows then have guards",
+        fix=f"{CONFIGURE_THRIFT2} of every program that writes the table, then drop the table and "
+        "create it again: its rows then have guards",
     )

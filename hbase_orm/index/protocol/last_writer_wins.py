@@ -238,7 +238,7 @@ def _send(
     *,
     is_begun: bool,
 ) -> Protocol[None]:
-    """Send a request until it is acknowledged; `is_begun` if it is not the first of its write."""
+    """Send a request until it is acknowledged; `is_begun` if the write had an earlier request."""
     in_doubt = is_begun
     for sends in range(1, context.retries.attempts + 1):
         try:
@@ -260,7 +260,7 @@ def _send(
 
 
 def _tidy(target: GuardedTable, write: StampedWrite, context: GuardContext) -> Protocol[bool]:
-    """Delete the row's stale entries; return whether all are deleted."""
+    """Delete the row's stale entries, or put the deletes off; return False if a delete failed."""
     deletes = dead_deletes(write)
     if context.put_off is not None:
         context.put_off(deletes)

@@ -45,14 +45,14 @@ class Finding(Enum):
     """The result of comparing one entry with its row."""
 
     VALID = "the row and its entry agree"
-    MISSING = "the row should have this entry and has not: queries do not find it"
-    INVALID = "the entry says something else of the row than the row does"
-    UNVERIFIED = "what the entry repeats may not be believed; queries look the row up"
+    MISSING = "the row should have this entry, but does not: queries do not find the row"
+    INVALID = "the covering entry is verified, but does not agree with the row"
+    UNVERIFIED = "the covering entry is not verified: queries look the row up"
     EXPIRED = "the row has expired; queries skip the entry"
-    OLD = "the row was written since and has not this entry any more; queries skip it"
+    OLD = "the row has changed and no longer has this entry; queries skip the entry"
     EXTRA = "the row does not exist; queries skip the entry"
-    IN_FLIGHT = "the row does not have the entry yet: its write is under way, or was broken off"
-    UNKNOWN = "what is stored is no entry of this index, or no value that it can store"
+    IN_FLIGHT = "the row does not have the entry: its write is in progress, or was interrupted"
+    UNKNOWN = "an entry, a guard or a value does not decode, or the value does not fit the index"
 
 
 HARMFUL: Final = frozenset({Finding.MISSING, Finding.INVALID})

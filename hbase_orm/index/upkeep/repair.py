@@ -55,9 +55,9 @@ class EntryState(Enum):
     """The result of repairing one entry."""
 
     VALID = "its row has it"
-    VERIFIED = "its row has it; what it repeats is now verified"
-    REPAIRED = "its row does not have it; it is deleted"
-    IN_FLIGHT = "its row does not have it; it is left, for its write may be under way"
+    VERIFIED = "its row has it; its copies of columns are now verified"
+    REPAIRED = "its row does not have it; it was deleted"
+    IN_FLIGHT = "it is stale or not verified; it is left, because its write may be in progress"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class RepairCounts:
     Attributes:
         scanned: All entries that were checked: valid + verified + stale + unrepaired.
         valid: The entries that their rows have.
-        stale: The entries that their rows do not have: repaired + in_flight.
+        stale: repaired + in_flight. Unverified entries that were left count too.
         repaired: The stale entries that were deleted. Rows of the index table that are not entries
             count too, if they were deleted.
         in_flight: The entries that were not repaired, because their writes may be in progress.

@@ -77,7 +77,7 @@ class Bounds:
 
 
 def bounds_of(schema: TableSchema, conditions: Sequence[Condition]) -> dict[str, Bounds]:
-    """Return the bounds of each compared field, by its name. All conditions must be true.
+    """Return the bounds that all conditions together set for each compared field, by its name.
 
     Args:
         schema: The table.
@@ -159,7 +159,7 @@ def _narrow_by_none(bounds: Bounds, operator: Operator) -> None:
     if operator == "!=":
         bounds.excludes_none = True
     elif operator != "==" or bounds.excludes_none:
-        raise NothingMatchesError("a comparison with None is false")
+        raise NothingMatchesError("a comparison with None is false for every row")
     else:
         _narrow_equal(bounds, (None,))
 

@@ -24,7 +24,7 @@ class TimeRange:
     before_ms: int
 
     def __repr__(self) -> str:
-        """Return the range as `[from, before)`."""
+        """Return the range as `timestamps [from, before)`."""
         return f"timestamps [{self.from_ms}, {self.before_ms})"
 
 

@@ -88,7 +88,7 @@ def ordering_index(statement: Select[Any], schema: TableSchema) -> str | None:
     declared = f"declare Index({', '.join([*equal, *map(_written, statement.orders)])})"
     if equal or _narrows(bounds.get(ordered[0])):
         return declared
-    return f"{declared}, read through it by .using(), and say .allow_full_scan()"
+    return f"{declared}, read through it by .using(), and add .allow_full_scan()"
 
 
 def compares_different_fields(statement: Select[Any], schema: TableSchema) -> bool:

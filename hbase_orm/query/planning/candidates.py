@@ -64,7 +64,7 @@ class Candidate:
 
     @property
     def rank(self) -> tuple[int, int, bool]:
-        """The sort key by which the planner chooses: the candidate with the greatest rank.
+        """The sort key of the planner, which chooses the candidate with the greatest rank.
 
         Candidates that get rows by complete keys rank highest. The others rank by the number of
         leading parts that are known from conditions. A range after these parts decides a tie.

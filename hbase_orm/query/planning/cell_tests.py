@@ -35,7 +35,8 @@ def check_flat(schema: TableSchema, conditions: Sequence[Condition]) -> tuple[Co
     """Check the conditions of a write, and return them as a flat list without nested ANDs.
 
     Raises:
-        QueryError: A condition is missing, is on another model, or has a value of a wrong type.
+        QueryError: There is no condition. Or an argument is not a condition, compares a field of
+            another model, or compares with a value of a wrong type.
     """
     for condition in conditions:
         if not isinstance(condition, Condition):
@@ -78,25 +79,38 @@ def cell_test(schema: TableSchema, conditions: Sequence[Condition]) -> CellTest:
     """
     only = conditions[0]
     if len(conditions) > 1 or not isinstance(only, Comparison):
-        raise _refused("HBase compares one column of a row with one value", schema, conditions)
+        raise _refused(
+            "HBase can compare only one column of a row with one value", schema, conditions
+        )
     column = _column(schema, only)
     if only.value is None:
         return _null_test(schema, column, only)
     if only.operator == "!=":
         if column.nullable:
-            raise _refused("HBase's != is false where there is no cell, and None", schema, (only,))
+            raise _refused(
+                "HBase's != is false for a missing cell, but None differs from the value",
+                schema,
+                (only,),
+            )
         equal = Comparison(only.field, "==", only.value)
         operator, data = _bytes_test(schema, column, equal)
         return CellTest(column.column, "!=", data)
     if column in schema.numbers and _fits_zero(only):
-        raise _refused("a counter without a cell reads 0, and HBase compares none", schema, (only,))
+        raise _refused(
+            "a counter without a cell counts as 0, but HBase's comparison with a missing cell is "
+            "false",
+            schema,
+            (only,),
+        )
     operator, data = _bytes_test(schema, column, only)
     return CellTest(column.column, operator, data)
 
 
 def _column(schema: TableSchema, condition: Comparison) -> ColumnSchema:
     if isinstance(condition.field, FunctionExpr):
-        raise _refused("HBase compares what is stored, no function of it", schema, (condition,))
+        raise _refused(
+            "HBase compares the stored value, not a function of it", schema, (condition,)
+        )
     column = stored_column(schema, condition.field)
     if column is None or column.name in schema.layout.names:
         raise QueryError(
@@ -112,7 +126,9 @@ def _null_test(schema: TableSchema, column: ColumnSchema, condition: Comparison)
     if condition.operator not in {"==", "!="}:
         raise _refused("nothing is less or greater than None", schema, (condition,))
     if may_be_empty(column.codec):
-        raise _refused("HBase takes an empty cell for an absent one", schema, (condition,))
+        raise _refused(
+            "HBase's check treats an empty cell like an absent one", schema, (condition,)
+        )
     if condition.operator == "==":
         return CellTest(column.column, "==", b"")
     return CellTest(column.column, ">=", b"\x00")  # true for every cell that is not empty
@@ -148,10 +164,14 @@ def _bytes_test(
 ) -> tuple[Operator, bytes]:
     ways, is_exact = ways_of(column.codec, condition)
     if not is_exact or len(ways) != 1 or len(ways[0]) != 1:
-        raise _refused("the bytes of the column do not decide this", schema, (condition,))
+        raise _refused("the bytes of the column do not decide the condition", schema, (condition,))
     test = ways[0][0]
     if not test.operand:
-        raise _refused("HBase takes a value without bytes for none", schema, (condition,))
+        raise _refused(
+            "HBase treats a comparison with empty bytes as a test that the cell is absent",
+            schema,
+            (condition,),
+        )
     return "==" if test.symbol == "=" else test.symbol, test.operand
 
 

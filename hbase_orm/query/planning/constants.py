@@ -50,9 +50,10 @@ def _is_constant(part: Part, alternatives: Sequence[Mapping[str, Bounds]]) -> bo
 
 
 def single_parts(index: IndexSchema) -> list[Part]:
-    """Return the parts of an index that have one value in each row, so no items of a collection.
+    """Return the parts of an index that have one value in each row.
 
-    A row may be read by the entry of another item than the one that is compared.
+    The part for the items of a collection is left out. A row may be read through the entry of an
+    item that the conditions do not compare.
     """
     pairs = zip(index.layout.parts, index.expressions, strict=True)
     return [part for part, of in pairs if not (isinstance(of, FunctionExpr) and of.is_each)]

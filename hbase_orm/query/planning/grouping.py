@@ -1,4 +1,6 @@
-"""Whether a key gives the rows of each group one after another, so that groups need no memory.
+"""Decides whether a key gives the rows of each group one after another.
+
+Then groups need no memory.
 
 A group may be named by fields and by functions of fields. A function of time, such as `func.day`,
 never falls while its time rises: rows in the order of the time are in the order of the function.
@@ -15,7 +17,7 @@ from hbase_orm.rowkey.periods import UNITS, Unit
 from hbase_orm.schema import Expr, FunctionExpr
 
 SortsBy = Callable[[Sequence[Part], str], bool]
-"""Whether rows that differ only in these parts are in the order of a field."""
+"""A function: whether rows that differ only in the given parts are in the order of a field."""
 
 # A function that gives different texts different results: equal results are equal texts.
 _REVERSIBLE: Final = "digit_reversed"
@@ -33,7 +35,7 @@ def streams_groups(
         groups: The fields, and functions of fields, that the groups are named by.
         parts: The parts of the key that decide the order of the rows.
         constant: The fields and parts that have the same value in all rows.
-        sorts_by: Whether some of the parts sort by a field.
+        sorts_by: A function that returns whether given parts sort by the field with a given name.
     """
     of_group = constant.union(*(_names(group) for group in groups))
     known = set(constant)
@@ -49,7 +51,7 @@ def streams_groups(
 
 
 def _names(group: Expr[Any]) -> set[str]:
-    """Return the names of the values that are one and the same in each group."""
+    """Return the names of the fields and functions that have only one value in each group."""
     if isinstance(group, FunctionExpr) and group.function == _REVERSIBLE:
         return {group.name, group.of.name}
     return {group.name}
@@ -62,7 +64,7 @@ def _is_known(group: Expr[Any], known: set[str]) -> bool:
 
 
 def _decided_by(part: Part, groups: Sequence[Expr[Any]], of_group: frozenset[str]) -> str | None:
-    """Return the name that a part decides; None if the part differs within a group."""
+    """Return the name of the value that a part decides; None if the part differs in a group."""
     if not (part.codec.canonical or part.is_ordered):
         return None
     # A part that is computed from the group's own fields has one value in a group.
@@ -76,7 +78,7 @@ def _decided_by(part: Part, groups: Sequence[Expr[Any]], of_group: frozenset[str
 
 
 def _are_in_order(missing: Sequence[Expr[Any]], parts: Sequence[Part], sorts_by: SortsBy) -> bool:
-    """Return whether rows are in the order of all missing groups, which are of one field."""
+    """Return whether all missing groups are of one field, and rows are in the order of each."""
     name = _field(missing[0])
     if any(_field(group) != name for group in missing):
         return False

@@ -327,7 +327,7 @@ class Search:
         return starts
 
     def _within(self, name: str, unit: Unit, starts: Sequence[datetime]) -> list[datetime]:
-        """Return those of `starts` whose periods the bounds of the time field `name` allow."""
+        """Return the starts whose periods the bounds of the time field `name` allow, sorted."""
         bounds = self._spans.get(name, Bounds())
         low = None if bounds.low is None else unit.start(bounds.low.value)
         return [
@@ -350,7 +350,7 @@ class Search:
 
 
 def _with_computed(path: Path, part: Part) -> list[Path]:
-    """Return a list with the path and the value of a derived part.
+    """Return a list with one path: `path`, extended by the computed value of a derived part.
 
     The list is empty if no row can have the values that the part is derived from.
     """
@@ -363,7 +363,7 @@ def _with_computed(path: Path, part: Part) -> list[Path]:
 
 
 def _with_bytes(path: Path, part: Part) -> list[Path]:
-    """Return a list with the path and the bytes of `part`.
+    """Return a list with one path: `path`, extended by the bytes of `part`.
 
     The list is empty if no row can have the value of the part.
     """

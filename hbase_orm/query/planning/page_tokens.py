@@ -118,21 +118,21 @@ def position_of(token: str, mark: bytes) -> PagePosition:
     `mark` is the fingerprint of the statement to which the token must belong.
 
     Raises:
-        PageTokenError: The text is no token, or it is a token of another version or statement.
+        PageTokenError: The text is not a token, or belongs to another statement or format version.
     """
     data = _data(token)
     if data[0] != VERSION:
-        raise _refused("the page token is of another version", token, version=data[0])
+        raise _refused("the page token has another format version", token, version=data[0])
     if len(data) < _HEAD.size:
-        raise _refused("this is no page token", token)
+        raise _refused("the text is not a page token", token)
     _, of, access, given, since_ms, length = _HEAD.unpack_from(data)
     if of != mark:
-        raise _refused("the page token is of another statement", token)
+        raise _refused("the page token belongs to another statement", token)
     start, key = data[_HEAD.size : _HEAD.size + length], data[_HEAD.size + length :]
     try:
         at = datetime.fromisoformat(start.decode()).astimezone(UTC) if length else None
     except (ValueError, OverflowError):
-        raise _refused("this is no page token", token) from None
+        raise _refused("the text is not a page token", token) from None
     return PagePosition(key, given, access, since_ms, at)
 
 
@@ -141,11 +141,11 @@ def _data(token: str) -> bytes:
     try:
         data = urlsafe_b64decode(token.encode("ascii") + b"=" * (-len(token) % 4))
     except (AttributeError, UnicodeEncodeError, NotBase64Error):
-        raise _refused("this is no page token", token) from None
+        raise _refused("the text is not a page token", token) from None
     checksum, packed = data[:_CHECKSUM_BYTES], data[_CHECKSUM_BYTES:]
     # The decoder ignores other characters and unused last bits; only one text counts as the token.
     if _text(data) != token or checksum != _checksum(packed) or not packed:
-        raise _refused("this is no page token", token)
+        raise _refused("the text is not a page token", token)
     return packed
 
 
@@ -162,7 +162,7 @@ def _refused(reason: str, token: Any, **details: Any) -> PageTokenError:
         reason,
         token=token,
         **details,
-        fix="start again without a token, or give the token's own statement",
+        fix="start again without a token, or use it with the statement that returned it",
     )
 
 

@@ -242,7 +242,7 @@ def _common(
 def _caching(
     statement: Select[Any], chosen: Candidate, most: int, checked: Sequence[Condition]
 ) -> int:
-    """Return the number of rows to fetch at once: as the statement sets it, or at most `most`.
+    """Return the number of rows to fetch in one call: the statement's, or at most `most`.
 
     `checked` has the conditions that the client checks.
     """
@@ -280,7 +280,7 @@ def _key_plan(
         if not isinstance(inner, EmptyPlan):
             plans.append((start, inner))
     if not plans:
-        return _empty(statement, schema, "no table can hold such a row")
+        return _empty(statement, schema, "no table can hold a matching row")
     order = chosen.order_text(reverse=reverse)
     if chosen.is_placed:
         order = f"{period.unit.name} of {period.field} {'desc' if falls else 'asc'}, {order}"

@@ -28,8 +28,8 @@ def refused(
         "the statement would not read the rows of a group one after another",
         groups=[repr(group) for group in statement.groups],
         key=[part.name for part in schema.layout.parts],
-        fix="group by the first fields of the row key, without those compared by ==; or read "
-        "through an index that begins with them, by using(); or group the rows of "
+        fix="group by the first fields of the row key, not counting those compared by ==; or read "
+        "through an index that begins with the grouped fields, by using(); or group the rows of "
         "session.stream in Python",
     )
 
@@ -91,7 +91,7 @@ def _in_another_order(statement: Select[Any], schema: TableSchema) -> str:
     index = ordering_index(statement, schema) if statement.orders else None
     leave = "leave out the order" if statement.orders else "leave out the groups"
     declare = "" if index is None else f", or {index}"
-    return f"{leave}, which the index that narrows does not give{declare}"
+    return f"{leave}, which the index that narrows the read does not give{declare}"
 
 
 def _advice(first: Part, compared: Sequence[str]) -> str:
@@ -102,5 +102,5 @@ def _advice(first: Part, compared: Sequence[str]) -> str:
     if first.derivation is not None and not isinstance(first.derivation, PeriodOf):
         return f"compare {fields} by == or in_(): the key begins with {first.name}"
     if set(first.fields) <= set(compared):
-        return f"compare {fields} by ==, in_() or a range that leaves some out"
+        return f"compare {fields} by ==, in_() or a range that leaves some values out"
     return f"compare {fields}, the first part of the key"

@@ -258,7 +258,7 @@ class PlanShape:
         return tuple(streams)
 
     def push_down(self, conditions: Sequence[Condition]) -> tuple[bytes | None, tuple[int, ...]]:
-        """Return the server's filter, and those of `pushed` whose conditions it does not decide.
+        """Return the server's filter, and the positions of the conditions that it does not decide.
 
         The result is `(None, ())` if `pushed` is empty.
 

@@ -1,4 +1,4 @@
-"""The number of rows that a scanner fetches at once: few at first, more later."""
+"""The number of rows that a scanner fetches in each call: few at first, more later."""
 
 from __future__ import annotations
 

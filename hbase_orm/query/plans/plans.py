@@ -230,7 +230,7 @@ class ScanPlan(Plan):
 
     @property
     def fetches(self) -> Fetches:
-        """The numbers of rows that a scanner fetches at once."""
+        """The numbers of rows that a scanner fetches in its first and in later calls."""
         return fetches(self.caching_rows, self.most_rows, self.limit)
 
 
@@ -278,7 +278,7 @@ class SaltedScanPlan(Plan):
 
     @property
     def fetches(self) -> Fetches:
-        """The numbers of rows that the scanner of each bucket fetches at once."""
+        """The numbers of rows that each bucket's scanner fetches in its first and later calls."""
         return fetches(self.caching_rows, self.most_rows, self.limit, len(self.buckets))
 
 
@@ -386,5 +386,5 @@ class IndexPlan(Plan):
 
     @property
     def fetches(self) -> Fetches:
-        """The numbers of entries fetched at once; `most` also limits the rows of one look-up."""
+        """The numbers of entries fetched per call; `most` also limits the rows of one look-up."""
         return fetches(self.caching_rows, self.most_rows, self.limit, len(self.buckets) or 1)

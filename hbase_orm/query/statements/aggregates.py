@@ -34,7 +34,7 @@ SORTED_TYPES: Final = (
     *(int, float, Decimal, str, bytes, bool, datetime, date, time, timedelta),
     *(UUID, IPv4Address, IPv6Address),
 )
-"""The types that have a least and a greatest value."""
+"""The types whose values have an order: min(), max() and sorts in memory accept only these."""
 
 
 class Aggregate(Expr[T]):

@@ -22,7 +22,7 @@ def check_orders(orders: tuple[Order, ...]) -> None:
 
 
 def positive(name: str, value: object, most: int = sys.maxsize) -> int:
-    """Return the argument `value` of the method `name`.
+    """Check `value`, the argument of the method `name`, and return it.
 
     Raises:
         QueryError: The argument is not an integer from 1 to `most`.

@@ -99,7 +99,7 @@ def check_selection(schema: TableSchema, statement: Select[Any]) -> None:
 
 
 def _check_functions(statement: Select[Any]) -> None:
-    """Raise an error for functions of fields where only fields can be.
+    """Raise an error for functions of fields in places where only fields are allowed.
 
     A function can be selected if the statement groups by it. Rows are neither grouped nor ordered
     by the items of a collection.
@@ -142,8 +142,8 @@ def _check_entries(schema: TableSchema, statement: Select[Any]) -> None:
     is_by_entry = any(isinstance(order.field, EntryExpr) for order in sorts)
     if statement.selection is not None or is_by_entry:
         raise QueryError(
-            "columns_between() works only for objects, and not with a sort in memory by the "
-            "entries",
+            "columns_between() works only for objects, and not with a sort in memory by dynamic "
+            "columns",
             entries=repr(entries),
             fix=f"select({schema.model_name}) and sort by other fields, or leave "
             ".columns_between() out",
@@ -176,7 +176,7 @@ def fields_read(statement: Select[Any]) -> tuple[Expr[Any], ...]:
 
 
 def fields_given(statement: Select[Any]) -> list[Expr[Any]]:
-    """Return the fields that are selected, aggregated or grouped by, themselves or by a function.
+    """Return the fields that are selected, aggregated or grouped by, or used by a function there.
 
     A field that is named several times is returned several times.
     """

@@ -89,7 +89,7 @@ class Select(Generic[T]):
         row_limit: The largest number of rows, or None.
         index: The index to use, None to use only the row key, or ANY_INDEX.
         full_scan_allowed: Whether the statement may read the whole table.
-        caching_rows: Rows that a scanner fetches at once; None lets the library choose.
+        caching_rows: The rows that a scanner fetches in each call; None lets the library choose.
         related: The related fields to load with the rows.
         entries: The range of dynamic columns to read of each row, or None for whole rows.
         selection: The selected values; None selects objects.
@@ -133,8 +133,8 @@ class Select(Generic[T]):
     def shape(self) -> Hashable | None:
         """The part of the statement that decides its plan, without the compared values.
 
-        The shape is None for values, groups, ranges of dynamic columns, related objects, rows of
-        the past and sorts in memory.
+        The shape is None if the statement selects values, groups rows, reads ranges of dynamic
+        columns, loads related objects, reads the past or sorts in memory.
         """
         if self.selection is not None or self.related or self.entries is not None:
             return None
@@ -292,8 +292,8 @@ class Select(Generic[T]):
         """Return the statement that reads the rows as they were at a time.
 
         Only cells with timestamps up to `at` are read. A family keeps overwritten values only with
-        `versions` above 1, and deleted cells only with `keep_deleted_cells`. Cells whose TTL is
-        over now are missing. Indexes are not used. The objects are not attached to the session:
+        `versions` above 1, and deleted cells only with `keep_deleted_cells`. Cells whose TTL has
+        ended by now are missing. Indexes are not used. The objects are not attached to the session:
         `add` writes them as new objects.
 
         Raises:
@@ -304,7 +304,8 @@ class Select(Generic[T]):
     def between_timestamps(self, start: datetime, stop: datetime, /) -> Self:
         """Return the statement that reads only cells with timestamps from `start` to before `stop`.
 
-        Like `as_of`, the statement needs a Thrift2 gateway and uses no indexes.
+        The statement needs a Thrift2 gateway. As with `as_of`, indexes are not used, and the
+        objects are not attached to the session.
 
         Raises:
             QueryError: An argument is not a datetime with a time zone, or the range is empty.

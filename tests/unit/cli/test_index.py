@@ -283,7 +283,7 @@ def test_a_verification_in_words_explains_its_findings(
 
     assert code == 1
     assert "rows written by other programs: 1" in out
-    assert "MISSING: the row should have this entry and has not" in out
+    assert "MISSING: the row should have this entry, but does not" in out
     assert "EXTRA:" not in out
 
 

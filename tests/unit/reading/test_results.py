@@ -579,13 +579,13 @@ def test_a_group_exists_though_its_value_is_none(engine: Engine) -> None:
         ),
         (
             select(Tagged.host).columns_between(Tagged.tags, "a", "z"),
-            "works only for objects, and not with a sort in memory by the entries",
+            "works only for objects, and not with a sort in memory by dynamic columns",
         ),
         (
             select(Tagged)
             .columns_between(Tagged.tags, "a", "z")
             .sort_in_memory(Tagged.tags["x"].asc(), max_rows=9),
-            "works only for objects, and not with a sort in memory by the entries",
+            "works only for objects, and not with a sort in memory by dynamic columns",
         ),
     ],
 )
