@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from hbase_orm import Engine
+from hbase_orm.binding.runtime import Runtime
 from hbase_orm.gateway.base import Gateway
 from hbase_orm.migrate import LockHeldError, Migrations, Revision, RunPython
 from hbase_orm.numbering.create_tables import create_if_missing
@@ -24,10 +25,10 @@ from tests.support.revisions import (
     history_in,
     revision_of,
 )
-from tests.support.shop_processes import CrashError, Process, crash_at
+from tests.support.shop_processes import Clock, CrashError, Process, crash_at
 from tests.support.store import Store
 
-LEASE_S = 0.4
+LEASE_S = 3.0
 
 LINE = (
     revision_of("a", operations=[FillRows("a1", 2), FillRows("a2", 2)]),
@@ -49,6 +50,13 @@ def runner(store: Store, gateway: Gateway, revisions: tuple[Revision, ...] = LIN
     """Return the migrations of another process, with a short lease."""
     options = replace(store.engine.options, lease_s=LEASE_S)
     return Migrations(Engine(gateway, options), Listed(revisions=revisions))
+
+
+def patient_runner(store: Store, gateway: Gateway) -> Migrations:
+    """Return the migrations of another process, whose clock moves only in waits."""
+    engine, clock = Engine(gateway, store.engine.options), Clock()
+    engine._runtime = Runtime(gateway, parallel=1, monotonic_s=clock, sleep=clock.sleep)
+    return Migrations(engine, Listed(revisions=LINE))
 
 
 def inner(store: Store) -> Process:
@@ -100,12 +108,12 @@ def test_a_run_that_is_killed_at_any_request_goes_on(store: Store, *, is_downgra
     while True:
         prepare_run()
         try:
-            act(runner(store, Process(store.sent.inner, crash_at(at))))
+            act(patient_runner(store, Process(store.sent.inner, crash_at(at))))
         except CrashError:
             at += 1
         else:
             break
-        act(runner(store, inner(store)))
+        act(patient_runner(store, inner(store)))
         assert (filled(store), applied(store)) == expected, at
         assert history_in(store.sent.inner, store.named(TABLE)).position is None
     assert at > 20

@@ -22,6 +22,8 @@ pytestmark = [pytest.mark.hbase, pytest.mark.timeout(300)]
 MAIN = "from hbase_orm.cli.main import main; main()"
 LEASE_S = 2
 ROWS = 60
+ROW_S = 0.2
+"""A run takes longer than the start of a second process on a slow machine."""
 BODY = f"""
 import time
 
@@ -29,7 +31,7 @@ def forward(engine, checkpoint):
     for row in range(int(checkpoint.position.get("next", "0")), {ROWS}):
         with open("rows.txt", "a") as file:
             file.write(f"{{row}}\\n")
-        time.sleep(0.05)
+        time.sleep({ROW_S})
         checkpoint.save({{"next": str(row + 1)}})
 
 def backward(engine): pass
@@ -92,7 +94,7 @@ def test_a_killed_run_goes_on_at_its_checkpoint(place: Place) -> None:
     process = place.start("upgrade", "--yes")
     place.wait_for_rows(10)
     os.kill(process.pid, signal.SIGKILL)
-    process.wait(timeout=60)
+    process.communicate(timeout=60)
     before = len(place.rows())
     began_s = time.monotonic()
 
@@ -116,9 +118,9 @@ def test_a_runner_at_work_is_not_disturbed(place: Place) -> None:
     assert code == 4
     assert "another runner is at work" in err
     assert f"process {process.pid} on" in err
-    assert process.wait(timeout=60) == 0
+    process.communicate(timeout=120)
+    assert process.returncode == 0
     assert place.rows() == list(range(ROWS))
-    process.communicate()
 
 
 def test_a_runner_that_is_paused_through_a_takeover_records_nothing(place: Place) -> None:
