@@ -247,7 +247,8 @@ def _refuse_edited_steps(revision: Revision, position: Position) -> None:
             file=str(revision.path),
             begun=list(position.operations),
             actual=list(present),
-            fix="restore the steps that have run; later ones may be changed",
+            fix="restore the steps up to this one; later ones may be changed. To change this step, "
+            "restore the file, go back with 'hbase-orm downgrade -1', and edit it then",
         )
 
 

@@ -75,8 +75,8 @@ def applied(store: Store) -> list[str]:
 @pytest.fixture(autouse=True)
 def at_base(store: Store) -> None:
     """Undo everything: the tests share the tables."""
-    runner(store, inner(store)).stamp("head")
-    runner(store, inner(store)).downgrade("base")
+    patient_runner(store, inner(store)).stamp("head")
+    patient_runner(store, inner(store)).downgrade("base")
 
 
 def test_up_down_up(store: Store) -> None:
@@ -99,9 +99,9 @@ def test_a_run_that_is_killed_at_any_request_goes_on(store: Store, *, is_downgra
 
     def prepare_run() -> None:
         if is_downgrade:
-            runner(store, inner(store)).upgrade()
+            patient_runner(store, inner(store)).upgrade()
         else:
-            runner(store, inner(store)).downgrade("base")
+            patient_runner(store, inner(store)).downgrade("base")
 
     expected = ([], []) if is_downgrade else (FILLED, ["a", "b", "c"])
     at = 0

@@ -341,6 +341,22 @@ def test_another_target_than_a_half_done_revision_is_refused() -> None:
         assert (caught.value.revision, caught.value.step) == ("b", 2)
 
 
+def test_a_half_done_revision_is_finished_before_those_of_other_branches() -> None:
+    gateway = memory()
+    branches = (revision_of("k", operations=[FillRows("k", 1)]), revision_of("z"))
+    broken = revision_of("z", operations=[FillRows("z", 1), Fails(ValueError("no"))])
+    with pytest.raises(StepFailedError):
+        runner_on(gateway, branches[0], broken).upgrade("z")
+    corrected = revision_of("z", operations=[FillRows("z", 1), FillRows("z2", 1)])
+
+    # The step that had failed must stay as it was.
+    with pytest.raises(EditedRevisionError):
+        runner_on(gateway, branches[0], corrected).upgrade("heads")
+    plan = runner_on(gateway, branches[0], broken).plan(Direction.UPGRADE, "heads")
+
+    assert [each.id for each in plan.revisions] == ["z", "k"]
+
+
 def test_an_edited_applied_revision_is_refused_until_it_is_stamped() -> None:
     gateway = memory()
     runner_on(gateway, A, B).upgrade()
@@ -457,7 +473,7 @@ def test_a_runner_that_is_paused_through_a_takeover_records_nothing() -> None:
 
 
 def test_a_runner_that_knows_that_it_was_replaced_stops_when_it_reports() -> None:
-    gateway = memory()
+    gateway, after = memory(), list[str]()
 
     def work(engine: Any) -> None:
         del engine
@@ -468,10 +484,13 @@ def test_a_runner_that_knows_that_it_was_replaced_stops_when_it_reports() -> Non
             runner_on(gateway, A).stamp("base")
             migrations.shown._renew()
             migration.report(Progress("rows", 1, None, None))
+            after.append("worked on")
 
     migrations = showing(gateway, revision_of("a", operations=[Reports(work)]))
     with pytest.raises(LockLostError):
         migrations.upgrade()
+
+    assert after == []
 
 
 # --- plans, stamps, branches ----------------------------------------------------------------------
