@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Final
 
+from hbase_orm.binding.renewals import Renewals
 from hbase_orm.binding.runner import Runner
 from hbase_orm.errors import HBaseORMError, TableHeldError
 from hbase_orm.index.catalog.catalog import catalog_descriptor, read_entry
@@ -25,9 +26,6 @@ from hbase_orm.ops import CreateTable, Protocol
 from hbase_orm.ops.waits import OnWait, wait
 
 logger = logging.getLogger("hbase_orm.session")
-
-RENEWALS_PER_LEASE: Final = 4
-"""How often a hold is renewed in the time after which another program may take it over."""
 
 _ID_BYTES: Final = 8
 
@@ -74,7 +72,7 @@ class ExclusiveTables:
                 return
             program = f"{purpose}, process {os.getpid()} on {socket.gethostname()}"
             hold = TableHold(os.urandom(_ID_BYTES).hex(), program, self._now_ms())
-            use = _Use(hold.id, _Renewals(self._runner, table, hold.id, wait_s))
+            use = _Use(hold.id, self._renewals(table, hold.id, wait_s))
             try:
                 self._runner.run(_take(table, hold, wait_s, on_wait))
                 use.renewals.start()
@@ -95,6 +93,12 @@ class ExclusiveTables:
             if not use.users:
                 del self._uses[table]
                 self._end(table, use, is_failed=is_failed)
+
+    def _renewals(self, table: str, hold_id: str, wait_s: float) -> Renewals:
+        def renew() -> bool:
+            return self._runner.run(renew_hold(table, hold_id))
+
+        return Renewals(renew, wait_s, f"the exclusive use of the table {table}", logger)
 
     def _end(self, table: str, use: _Use, *, is_failed: bool) -> None:
         use.renewals.end()
@@ -167,44 +171,8 @@ class _Use:
     """The exclusive use of one table, and the number of with blocks that share it."""
 
     hold_id: str
-    renewals: _Renewals
+    renewals: Renewals
     users: int = 1
-
-
-class _Renewals:
-    """Renews a hold on a thread of its own."""
-
-    def __init__(self, runner: Runner, table: str, hold_id: str, wait_s: float) -> None:
-        """Prepare; if `wait_s` is 0 (in memory), no other program exists and no thread starts."""
-        self._runner = runner
-        self._table = table
-        self._hold_id = hold_id
-        self._pause_s = wait_s / RENEWALS_PER_LEASE
-        self._ended = threading.Event()
-        self._thread: threading.Thread | None = None
-
-    def start(self) -> None:
-        """Start the thread."""
-        if self._pause_s:
-            self._thread = threading.Thread(target=self._renew_on, daemon=True)
-            self._thread.start()
-
-    def end(self) -> None:
-        """End the thread, and wait for its end."""
-        self._ended.set()
-        if self._thread is not None:
-            self._thread.join()
-
-    def _renew_on(self) -> None:
-        while not self._ended.wait(self._pause_s):
-            try:
-                is_held = self._runner.run(renew_hold(self._table, self._hold_id))
-            except HBaseORMError as error:
-                logger.warning("the exclusive use of %s was not renewed: %s", self._table, error)
-            else:
-                if not is_held:
-                    logger.warning("another program took over the table %s", self._table)
-                    return
 
 
 def _take(table: str, hold: TableHold, lease_s: float, on_wait: OnWait) -> Protocol[None]:

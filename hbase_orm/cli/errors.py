@@ -72,7 +72,11 @@ _BY_CLASS: tuple[tuple[type[errors.HBaseORMError], ExitCode], ...] = (
 
 
 def exit_code(error: errors.HBaseORMError) -> ExitCode:
-    """Return the exit code for an error of the library."""
+    """Return the exit code for an error; for a failed migration that of the cause."""
+    if isinstance(error, errors.MigrationError) and isinstance(
+        error.__cause__, errors.HBaseORMError
+    ):
+        return exit_code(error.__cause__)
     return next(code for kind, code in _BY_CLASS if isinstance(error, kind))
 
 

@@ -23,6 +23,16 @@ TOPICS = {
     "key": "hbase_orm.cli.key:key",
     "server": "hbase_orm.cli.server:server",
     "tables": "hbase_orm.cli.tables:tables",
+    "init": "hbase_orm.cli.migration_commands.new:init",
+    "revision": "hbase_orm.cli.migration_commands.new:revision",
+    "merge": "hbase_orm.cli.migration_commands.new:merge",
+    "upgrade": "hbase_orm.cli.migration_commands.runs:upgrade",
+    "downgrade": "hbase_orm.cli.migration_commands.runs:downgrade",
+    "stamp": "hbase_orm.cli.migration_commands.runs:stamp",
+    "current": "hbase_orm.cli.migration_commands.state:current",
+    "history": "hbase_orm.cli.migration_commands.state:history",
+    "heads": "hbase_orm.cli.migration_commands.state:heads",
+    "check": "hbase_orm.cli.migration_commands.state:check",
 }
 """The commands by name, each as `module:attribute`; a new topic is added here."""
 
@@ -62,6 +72,7 @@ def cli(options: Settings, url: str | None) -> None:
       [tool.hbase-orm]
       models = ["shop.models", "shop.audit:Event"]
       url = "hbase://127.0.0.1:9090?thrift2=127.0.0.1:9091"
+      migrations = "migrations"
 
     Its folder is searched for the models.
     """  # noqa: D301 -- click's mark, not an escape

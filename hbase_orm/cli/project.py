@@ -1,4 +1,4 @@
-"""Reads the section `[tool.hbase-orm]` of pyproject.toml: the models and the URL of a project.
+"""Reads the section `[tool.hbase-orm]` of pyproject.toml: a project's models, URL and migrations.
 
 Errors name the file and the key, but repeat no value of the section except the names of models: a
 URL may contain a password by mistake.
@@ -19,8 +19,10 @@ from hbase_orm.errors import ConfigurationError
 SECTION: Final = "[tool.hbase-orm]"
 _FILE: Final = "pyproject.toml"
 _NAME: Final = "hbase-orm"
-_KEYS: Final = ("models", "url")
+_KEYS: Final = ("models", "url", "migrations")
 _MODELS_FIX: Final = 'write models = ["shop.models", "shop.audit:Event"]'
+_MIGRATIONS: Final = "migrations"
+_MIGRATIONS_FIX: Final = 'write migrations = "migrations"'
 _URL_FIX: Final = 'write url = "hbase://127.0.0.1:9090?thrift2=127.0.0.1:9091"'
 MODEL_NAME: Final = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*(:[^\W\d]\w*(\.[^\W\d]\w*)*)?")
 """The forms `module`, `module:Class` and `module:Outer.Inner`, with dots in the module's name."""
@@ -35,11 +37,13 @@ class Project:
         models: The names of models in the section, such as `shop.models` or `shop.audit:Event`;
             empty if the section has no such key.
         url: The URL, which may be wrong; None if the section has no such key.
+        migrations: The folder of the revisions, relative to that of the pyproject.toml.
     """
 
     path: Path
     models: tuple[str, ...] = ()
     url: str | None = field(default=None, repr=False)
+    migrations: str = _MIGRATIONS
 
     @property
     def folder(self) -> Path:
@@ -142,7 +146,10 @@ def _project(path: Path, section: Mapping[str, Any]) -> Project:
             )
     if url is not None and not (isinstance(url, str) and url):
         raise _wrong(path, "the key must be a text with a URL", "url", _URL_FIX)
-    return Project(path, tuple(models or ()), url)
+    migrations = section.get("migrations", _MIGRATIONS)
+    if not (isinstance(migrations, str) and migrations):
+        raise _wrong(path, "the key must be a text with a folder", "migrations", _MIGRATIONS_FIX)
+    return Project(path, tuple(models or ()), url, migrations)
 
 
 def _wrong(path: Path, text: str, key: str, fix: str) -> ConfigurationError:

@@ -351,6 +351,11 @@ class Engine(IndexAdmin, TableAdmin, LiveTables):
         return bound
 
 
+def runtime_of(engine: Engine) -> Runtime:
+    """Return what runs an engine's protocols, for the packages that use engines."""
+    return engine._runtime  # noqa: SLF001 - one library
+
+
 def connect(url: str, /) -> Engine:
     """Return an engine for `hbase://host[:port][/namespace]?thrift2=host:port&…` or `memory://`.
 

@@ -73,8 +73,8 @@ class ListedTable:
     Attributes:
         name: The name of the table.
         kind: What it is for: "rows of models", "index by_x of t", "earlier index by_x of t" (no
-            program uses the table any more), "catalog", "sequences" or "dictionary". Empty if this
-            library knows nothing of the table.
+            program uses the table any more), "catalog", "migrations", "sequences" or "dictionary".
+            Empty if this library knows nothing of the table.
         descriptor: The descriptor. With Thrift1 alone it shows only some options.
         regions: The regions in key order, without their replicas; None if a region is on no server,
             for example because the table is disabled.

@@ -489,7 +489,7 @@ def test_the_thread_ends_when_the_table_is_lost(caplog: pytest.LogCaptureFixture
         thread.join(30)
         assert not thread.is_alive()
 
-    assert "another program took over the table notes" in caplog.text
+    assert "another program took over: the exclusive use of the table notes" in caplog.text
 
 
 # --- a table that cannot be released --------------------------------------------------------------

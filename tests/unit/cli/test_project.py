@@ -53,7 +53,7 @@ def test_a_file_without_the_section_is_passed_over(tmp_path: Path, text: str) ->
 @pytest.mark.parametrize(
     ("text", "key", "said", "fix"),
     [
-        ('model = ["a"]', "model", "has no such key", "the keys are: models, url"),
+        ('model = ["a"]', "model", "has no such key", "the keys are: models, url, migrations"),
         ('models = "shop"', "models", "must be a list", "write models = "),
         ("models = []", "models", "must be a list", "write models = "),
         ("models = [3]", "models", "must be a list", "write models = "),
@@ -61,7 +61,12 @@ def test_a_file_without_the_section_is_passed_over(tmp_path: Path, text: str) ->
         ("url = 3", "url", "must be a text", "write url = "),
         ('url = ""', "url", "must be a text", "write url = "),
         ('url = ["hbase://u:s3cret@h"]', "url", "must be a text", "write url = "),
-        ('urls = "hbase://u:s3cret@h"', "urls", "has no such key", "the keys are: models, url"),
+        (
+            'urls = "hbase://u:s3cret@h"',
+            "urls",
+            "has no such key",
+            "the keys are: models, url, migrations",
+        ),
     ],
 )
 def test_a_wrong_key_is_refused_with_the_file_and_the_key(

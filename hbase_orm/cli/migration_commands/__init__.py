@@ -1,0 +1,1 @@
+"""The commands of migrations, in Alembic's words."""

@@ -1,0 +1,109 @@
+"""Compares models with the records of their tables, for a new revision."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from hbase_orm.binding.dictionaries import in_namespace
+from hbase_orm.errors import FeatureMissingError
+from hbase_orm.migrate.errors import RevisionGraphError
+from hbase_orm.migrate.graph import RevisionGraph
+from hbase_orm.migrate.history import history_table, read_history
+from hbase_orm.migrate.operations.operation import Operation
+from hbase_orm.model import Model
+from hbase_orm.model.declare.placement import base_of
+from hbase_orm.ops import Protocol
+from hbase_orm.record.declaration import Declaration
+from hbase_orm.record.snapshots import declaration_of
+from hbase_orm.record.store import read_record
+from hbase_orm.session import Engine
+from hbase_orm.session.engine import runtime_of
+
+_AUTOGENERATE: Final = "hbase_orm.migrate.autogenerate"
+
+_Compared = Callable[[Sequence[type[Model]], Mapping[str, Declaration]], list[Operation]]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelComparison:
+    """What models need.
+
+    Attributes:
+        operations: The steps that change the tables to what the models declare.
+        before: The recorded declarations by table, of the tables that change.
+        after: The models' declarations by table, of the tables that change.
+    """
+
+    operations: tuple[Operation, ...] = ()
+    before: Mapping[str, Declaration] = field(default_factory=dict[str, Declaration])
+    after: Mapping[str, Declaration] = field(default_factory=dict[str, Declaration])
+
+
+def compare(engine: Engine, models: Sequence[type[Model]]) -> ModelComparison:
+    """Compare models with the records of their tables in HBase.
+
+    Raises:
+        RecordError: A record is damaged, or of a newer release.
+    """
+    by_table: dict[str, list[type[Model]]] = {}
+    for model in models:
+        shared = base_of(model) or model
+        if not shared.__schema__.is_foreign:
+            by_table.setdefault(shared.__schema__.table, []).append(shared)
+    runtime = runtime_of(engine)
+    records = runtime.run(_records(by_table, engine.options.namespace))
+    after = {
+        table: declaration_of([model.__schema__ for model in dict.fromkeys(own)])
+        for table, own in by_table.items()
+    }
+    changed = [table for table in after if records.get(table) != after[table]]
+    return ModelComparison(
+        tuple(_operations(models, records)),
+        {table: records[table] for table in changed if table in records},
+        {table: after[table] for table in changed},
+    )
+
+
+def refuse_other_state(engine: Engine, graph: RevisionGraph) -> None:
+    """Raise an error unless exactly all revisions are applied.
+
+    Raises:
+        RevisionGraphError: They are not: the records are those of another revision.
+    """
+    runtime = runtime_of(engine)
+    history = runtime.run(read_history(history_table(engine.options.namespace)))
+    applied = history.applied.keys()
+    if history.position is not None or applied != graph.revisions.keys():
+        raise RevisionGraphError(
+            "HBase is not at the newest revision, so the records are not what the models follow",
+            current=list(graph.heads_of(applied)),
+            heads=list(graph.heads),
+            interrupted=None if history.position is None else history.position.revision,
+            fix="run 'hbase-orm upgrade' first",
+        )
+
+
+def _records(tables: Iterable[str], namespace: str) -> Protocol[dict[str, Declaration]]:
+    records: dict[str, Declaration] = {}
+    for table in tables:
+        record = yield from read_record(in_namespace(table, namespace))
+        if record is not None:
+            records[table] = record.current
+    return records
+
+
+def _operations(
+    models: Sequence[type[Model]], records: Mapping[str, Declaration]
+) -> list[Operation]:
+    """Return the steps, as the module for them decides."""
+    try:
+        compared: _Compared = importlib.import_module(_AUTOGENERATE).compared
+    except ModuleNotFoundError as error:
+        raise FeatureMissingError(
+            "this release cannot compare models with records",
+            fix="write the steps of the revision by hand",
+        ) from error
+    return compared(models, records)

@@ -1,0 +1,1 @@
+"""The operations of revisions: values that describe, estimate, run and reverse themselves."""
