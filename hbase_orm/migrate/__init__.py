@@ -1,0 +1,1 @@
+"""Migrations: revisions of tables' declarations, and the operations that carry them out."""

@@ -1,0 +1,1 @@
+"""What revisions do to tables: each operation is a value with a `run` that may be repeated."""
