@@ -14,6 +14,7 @@ from hbase_orm.ops import (
     AddFamily,
     CheckAndMutate,
     CreateNamespace,
+    DeleteFamily,
     CreateTable,
     FamilyDescriptor,
     GetVersions,
@@ -34,6 +35,7 @@ R = TypeVar("R")
 _THRIFT2_ONLY = (
     AddFamily,
     CreateNamespace,
+    DeleteFamily,
     ListNamespaces,
     ModifyFamily,
     ModifyTable,
