@@ -27,6 +27,7 @@ from hbase_orm.errors import (
 from hbase_orm.gateway.memory.gateway import MemoryGateway
 from hbase_orm.index.catalog.catalog import read_entry
 from hbase_orm.index.catalog.entry import IndexState, TableState
+from hbase_orm.index_admin import build as index_build
 from hbase_orm.index_admin import pace
 from hbase_orm.index_admin.build import BuildProgress
 from hbase_orm.ops import MutateRows, Put, RowMutation

@@ -30,6 +30,7 @@ from hbase_orm.errors import (
 from hbase_orm.gateway.memory.gateway import MemoryGateway
 from hbase_orm.index.catalog.entry import IndexState
 from hbase_orm.index.upkeep.compare import Finding
+from hbase_orm.index_admin import build as index_build
 from hbase_orm.index_admin import pace
 from hbase_orm.index_admin.build import BuildProgress
 from hbase_orm.ops import DropTable, ListTables, MutateRows, Put, RowMutation
