@@ -6,6 +6,7 @@ from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Any
 
+from hbase_orm.binding.table_creation.table_records import merged
 from hbase_orm.index.upkeep.table_pages import scan_page
 from hbase_orm.migrate.operations import record_edits as edits
 from hbase_orm.migrate.operations.estimates import rows_estimate
@@ -233,3 +234,41 @@ class RenameColumn(Operation):
     def source(self) -> str:
         """Return the Python source."""
         return call("RenameColumn", self.table, self.old, self.new, comment=self.comment)
+
+
+@dataclass(frozen=True)
+class UpdateRecord(Operation):
+    """Add to the record what the declaration after the revision has more; no row is changed.
+
+    These are new codes of a codec, columns that may be None or not any more, further models of the
+    table, and the like: programs with the old class and with the new one may run side by side.
+
+    Attributes:
+        table: The table.
+    """
+
+    table: str
+    _: KW_ONLY
+    comment: str = ""
+
+    def describe(self) -> str:
+        """Return the operation as one line."""
+        return f"update the record of {self.table}"
+
+    def reverse(self) -> Operation | Irreversible:
+        """Return the same operation: what the record has more does no harm."""
+        return UpdateRecord(self.table)
+
+    def estimate(self, migration: Migration) -> Estimate:
+        """Return the estimate: only the record is changed."""
+        return Estimate((MigratedTable(migration, self.table).name,), None, 2, None)
+
+    def run(self, migration: Migration, checkpoint: Checkpoint) -> None:  # noqa: ARG002  # one step
+        """Update the record."""
+        table = MigratedTable(migration, self.table)
+        if not migration.options.dry_run:
+            table.change(partial(merged, declared=table.after))
+
+    def source(self) -> str:
+        """Return the Python source."""
+        return call("UpdateRecord", self.table, comment=self.comment)

@@ -126,7 +126,7 @@ class AddFamily(Operation):
             return
         missing = [d.name for d in live if family.name not in {f.name for f in d.families}]
         apply(table, [TableChange(n, "family", family.name, declared=family) for n in missing])
-        table.change(partial(_with_family, family=family))
+        table.change(partial(with_family, family=family))
         keep_guards(table)
 
     def source(self) -> str:
@@ -134,7 +134,8 @@ class AddFamily(Operation):
         return call("AddFamily", self.table, self.family, **self.options)
 
 
-def _with_family(declaration: Declaration, family: FamilyDescriptor) -> Declaration:
+def with_family(declaration: Declaration, family: FamilyDescriptor) -> Declaration:
+    """Return a declaration with a family."""
     return replace(declaration, families={**declaration.families, family.name: family})
 
 
@@ -265,7 +266,7 @@ class AlterFamily(Operation):
             raise mismatch(table.name, f"family {self.family}", "nothing", "a family")
         if migration.options.dry_run:
             return
-        edit = partial(_with_options, family=name, options=self.new)
+        edit = partial(with_options, family=name, options=self.new)
         keep_guards(table, edit(recorded), is_longer=True)
         for each in _existing(table):
             there = next((f for f in each.families if f.name == name), None)
@@ -282,11 +283,12 @@ class AlterFamily(Operation):
         )
 
 
-def _with_options(
+def with_options(
     declaration: Declaration, family: bytes, options: Mapping[str, Any]
 ) -> Declaration:
+    """Return a declaration in which a family has other options."""
     changed = declaration.families[family].with_options(options)
-    return _with_family(declaration, changed)
+    return with_family(declaration, changed)
 
 
 @dataclass(frozen=True)
