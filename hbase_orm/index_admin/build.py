@@ -31,7 +31,7 @@ from hbase_orm.index.upkeep.build_pages import put_entries_of_page
 from hbase_orm.index.upkeep.table_pages import scan_page
 from hbase_orm.index_admin.catch_up import CatchUp
 from hbase_orm.index_admin.lease import lease_on
-from hbase_orm.index_admin.pace import Pace, fraction_of
+from hbase_orm.index_admin.pace import RowPace, fraction_of
 from hbase_orm.index_admin.reindex import RowReindexer
 from hbase_orm.ops import KeyRange, ListRegions, Protocol, Row, Sleep, ask, run_all
 
@@ -98,7 +98,7 @@ class IndexBuild:
         self._lease = lease_on(bound, writer, needs=name)
         self._reindexer = RowReindexer(self._lease)
         self._rows = 0
-        self._pace = Pace(rows_per_second, writer.catalog.monotonic_s)
+        self._pace = RowPace(rows_per_second, writer.catalog.monotonic_s)
         self._writers_know_s = writer.catalog.monotonic_s()
 
     @property

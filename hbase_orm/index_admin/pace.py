@@ -15,7 +15,7 @@ _KEY_BYTES: Final = 16
 """How many leading bytes of a row key the progress fraction uses."""
 
 
-class Pace:
+class RowPace:
     """Limits the average number of rows that are processed per second."""
 
     def __init__(self, rows_per_second: float | None, monotonic_s: Callable[[], float]) -> None:

@@ -6,7 +6,7 @@ other way, for a person to decide.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from functools import partial
 from typing import Any, Final
@@ -24,9 +24,11 @@ from hbase_orm.migrate.operations.encodings import ChangeCodec, RenameQualifier
 from hbase_orm.migrate.operations.families import (
     AddFamily,
     AlterFamily,
+    AlterTable,
     DropFamily,
     with_family,
     with_options,
+    with_table_options,
 )
 from hbase_orm.migrate.operations.indexes import AddIndex, DropIndex, entries_text
 from hbase_orm.migrate.operations.operation import Operation
@@ -47,11 +49,10 @@ from hbase_orm.schema import TableSchema
 Edit = Callable[[Declaration], Declaration]
 
 _SETTINGS: Final = frozenset({"configuration", "attributes"})
+_FAMILY_OPTIONS: Final = tuple(e.name for e in fields(FamilyDescriptor) if e.name != "name")
 
 
-def compared(
-    models: Sequence[type[Model]], records: Mapping[str, Declaration]
-) -> list[Operation]:
+def compared(models: Sequence[type[Model]], records: Mapping[str, Declaration]) -> list[Operation]:
     """Return the operations that make tables as models declare them; empty if nothing differs.
 
     Args:
@@ -98,6 +99,7 @@ class TableProposal:
         if self._rekeys():
             return
         self._drop_indexes()
+        self._change_table()
         self._change_families()
         self._rename_fields()
         self._move_columns()
@@ -133,6 +135,18 @@ class TableProposal:
             )
             return True
         return False
+
+    def _change_table(self) -> None:
+        """Propose other options of the table; split keys stay as HBase has them."""
+        known, wanted = self._now.options, self._wanted.options
+        if known is None or wanted is None:
+            return
+        old, new = _options(known, wanted, ("durability", "region_replication", "attributes"))
+        if new:
+            self._add(
+                AlterTable(self._table, old=old, new=new),
+                partial(with_table_options, options=new),
+            )
 
     def _change_families(self) -> None:
         for name, family in self._wanted.families.items():
@@ -241,7 +255,9 @@ class TableProposal:
             names = recorded_names(schema, self._now)
             own = {index.name for index in schema.indexes}
             described = declaration_texts(schema, names)
-            texts |= {name: text.partition(": ")[2] for name, text in described.items() if name in own}
+            texts |= {
+                name: text.partition(": ")[2] for name, text in described.items() if name in own
+            }
         return texts
 
     def _drop_indexes(self) -> None:
@@ -303,18 +319,18 @@ def _text(column: bytes) -> str:
 
 
 def _options(
-    old: FamilyDescriptor, new: FamilyDescriptor
+    old: Any, new: Any, names: Iterable[str] = _FAMILY_OPTIONS
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the options that differ: the old and the new values."""
     before: dict[str, Any] = {}
     after: dict[str, Any] = {}
-    for option in (each.name for each in fields(FamilyDescriptor)):
+    for option in names:
         was, now = getattr(old, option), getattr(new, option)
         if was == now:
             continue
         if option in _SETTINGS:
-            names = [name for name in {**was, **now} if was.get(name) != now.get(name)]
-            was = {name: was.get(name) for name in names}
-            now = {name: now.get(name) for name in names}
+            settings = [name for name in {**was, **now} if was.get(name) != now.get(name)]
+            was = {name: was.get(name) for name in settings}
+            now = {name: now.get(name) for name in settings}
         before[option], after[option] = was, now
     return before, after

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from hbase_orm import Engine, Model
@@ -28,8 +28,10 @@ from hbase_orm.ops import (
 from hbase_orm.record.declaration import Declaration
 from hbase_orm.record.snapshots import declaration_of
 from hbase_orm.record.store import read_record
+from tests.support.recording import gateway_of
 
 VERSIONS = 10
+SHORT_LEASE_S = 0.5
 
 
 @dataclass
@@ -128,3 +130,9 @@ def _versions(engine: Engine, table: str, key: bytes) -> dict[bytes, tuple[tuple
             known = columns.get(each.column, ())
             columns[each.column] = (*known, (each.timestamp_ms, each.value))
     return columns
+
+
+def with_short_lease(engine: Engine) -> Engine:
+    """Return an engine on the same tables that need not wait long for other programs."""
+    options = replace(engine.options, lease_s=SHORT_LEASE_S)
+    return Engine(gateway_of(engine), options, engine._thrift1)

@@ -9,7 +9,6 @@ from typing import Any
 from hbase_orm.binding.table_creation.table_records import merged
 from hbase_orm.index.upkeep.table_pages import scan_page
 from hbase_orm.migrate.operations import record_edits as edits
-from hbase_orm.migrate.operations.estimates import rows_estimate
 from hbase_orm.migrate.operations.migrated_table import MigratedTable
 from hbase_orm.migrate.operations.operation import (
     Checkpoint,
@@ -19,9 +18,10 @@ from hbase_orm.migrate.operations.operation import (
     Operation,
 )
 from hbase_orm.migrate.operations.refusals import mismatch, unsupported
-from hbase_orm.migrate.operations.row_edits import after_page
-from hbase_orm.migrate.operations.row_kinds import column_name, recorded_column, refuse_indexed
-from hbase_orm.migrate.operations.row_walk import PageOutcome, RowWalk
+from hbase_orm.migrate.operations.rows.estimates import rows_estimate
+from hbase_orm.migrate.operations.rows.row_edits import after_page
+from hbase_orm.migrate.operations.rows.row_kinds import column_name, recorded_column, refuse_indexed
+from hbase_orm.migrate.operations.rows.row_walk import PageOutcome, RowWalk
 from hbase_orm.migrate.operations.source_text import call
 from hbase_orm.ops import Delete, KeyRange, MutateRows, Protocol, RowMutation, ask_with_retry
 from hbase_orm.record.declaration import Declaration, RecordedColumn

@@ -7,10 +7,8 @@ How the rows get from one to the other is decided in one place, `row_mover`.
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 
-from hbase_orm.migrate.operations.estimates import rows_estimate
-from hbase_orm.migrate.operations.exclusive_copy import ExclusiveCopy
 from hbase_orm.migrate.operations.migrated_table import MigratedTable
 from hbase_orm.migrate.operations.operation import (
     Checkpoint,
@@ -20,7 +18,9 @@ from hbase_orm.migrate.operations.operation import (
     Operation,
 )
 from hbase_orm.migrate.operations.refusals import mismatch, needs_exclusive
-from hbase_orm.migrate.operations.row_mover import RowMover
+from hbase_orm.migrate.operations.rows.estimates import rows_estimate
+from hbase_orm.migrate.operations.rows.exclusive_copy import ExclusiveCopy
+from hbase_orm.migrate.operations.rows.row_mover import RowMover
 from hbase_orm.migrate.operations.source_text import call
 
 
@@ -65,11 +65,26 @@ class MovingOperation(Operation):
             TargetExistsError: The new table existed before the operation was begun.
             RefusedRowsError: Rows do not decode, or two rows get the same row key.
         """
+        migration = self._placed(migration)
         source = MigratedTable(migration, self.table)
         target = MigratedTable(migration, self.new_table)
         before, after = bool(source.before.period), bool(target.after.period)
         self.check_periods(source, before=before, after=after)
         row_mover(source, target, self.describe()).run(checkpoint)
+
+    def _placed(self, migration: Migration) -> Migration:
+        """Return the migration with the declarations of both tables under their own names.
+
+        A revision that was proposed has both under the name that the model has in its table.
+        """
+        names = (self.table, self.new_table)
+        before = next((migration.before[n] for n in names if n in migration.before), None)
+        after = next((migration.after[n] for n in reversed(names) if n in migration.after), None)
+        return replace(
+            migration,
+            before={} if before is None else {self.table: before},
+            after={} if after is None else {self.new_table: after},
+        )
 
     @abstractmethod
     def check_periods(self, table: MigratedTable, *, before: bool, after: bool) -> None:

@@ -13,8 +13,8 @@ from hbase_orm.migrate.operations import record_edits as edits
 from hbase_orm.migrate.operations.in_place import CellColumns, InPlaceOperation
 from hbase_orm.migrate.operations.operation import Irreversible, Operation
 from hbase_orm.migrate.operations.refusals import mismatch
-from hbase_orm.migrate.operations.row_kinds import column_name
-from hbase_orm.migrate.operations.row_walk import RowSample
+from hbase_orm.migrate.operations.rows.row_kinds import column_name
+from hbase_orm.migrate.operations.rows.row_walk import RowSample
 from hbase_orm.migrate.operations.source_text import call, codec_source
 from hbase_orm.ops import Delete, Put, RowMutation, StoredVersion
 from hbase_orm.record.declaration import Declaration

@@ -30,6 +30,7 @@ from hbase_orm.ops import (
     RenewTimeLimit,
     TableDescriptor,
     ask,
+    merged_settings,
 )
 from hbase_orm.record.declaration import Declaration
 from hbase_orm.table_admin.changes import TableChange
@@ -291,6 +292,18 @@ def with_options(
     return with_family(declaration, changed)
 
 
+def with_table_options(declaration: Declaration, options: Mapping[str, Any]) -> Declaration:
+    """Return a declaration with other options of the table, if it has any."""
+    known = declaration.options
+    if known is None:
+        return declaration
+    changed: dict[str, Any] = {
+        name: merged_settings(known.attributes, value) if name == "attributes" else value
+        for name, value in options.items()
+    }
+    return replace(declaration, options=replace(known, **changed))
+
+
 @dataclass(frozen=True)
 class AlterTable(Operation):
     """Change options of a table while programs use it.
@@ -340,6 +353,7 @@ class AlterTable(Operation):
         for each in live:
             if each.with_options(self.new) != each:
                 apply(table, option_changes(each.name, b"", self.new))
+        table.change(partial(with_table_options, options=self.new))
 
     def source(self) -> str:
         """Return the Python source."""

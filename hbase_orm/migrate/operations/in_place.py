@@ -23,7 +23,6 @@ from typing import Final
 
 from hbase_orm.index.entries.guard_cell import NONCE_BYTES
 from hbase_orm.index.upkeep.table_pages import scan_page
-from hbase_orm.migrate.operations.estimates import rows_estimate
 from hbase_orm.migrate.operations.migrated_table import MigratedTable
 from hbase_orm.migrate.operations.operation import (
     Checkpoint,
@@ -33,9 +32,10 @@ from hbase_orm.migrate.operations.operation import (
     Operation,
 )
 from hbase_orm.migrate.operations.refusals import RefusedRowsError
-from hbase_orm.migrate.operations.row_edits import MISFITS, after_page, deleted_marks
-from hbase_orm.migrate.operations.row_kinds import mark_column, refuse_indexed, refuse_special
-from hbase_orm.migrate.operations.row_walk import (
+from hbase_orm.migrate.operations.rows.estimates import rows_estimate
+from hbase_orm.migrate.operations.rows.row_edits import MISFITS, after_page, deleted_marks
+from hbase_orm.migrate.operations.rows.row_kinds import mark_column, refuse_indexed, refuse_special
+from hbase_orm.migrate.operations.rows.row_walk import (
     PageOutcome,
     RowFailure,
     RowSample,
@@ -43,7 +43,7 @@ from hbase_orm.migrate.operations.row_walk import (
     WalkPosition,
     failure_text,
 )
-from hbase_orm.migrate.operations.steps import NoCheckpoint, PhaseCheckpoint, phase_of
+from hbase_orm.migrate.operations.rows.steps import NoCheckpoint, PhaseCheckpoint, phase_of
 from hbase_orm.ops import (
     GetVersionsOfRows,
     KeyRange,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
 
@@ -12,7 +13,6 @@ from hbase_orm.index.entries.targets import GUARD_FAMILY
 from hbase_orm.index_admin.build import BuildProgress
 from hbase_orm.index_admin.drop import drop_tables, stop_using
 from hbase_orm.migrate.operations import record_edits as edits
-from hbase_orm.migrate.operations.estimates import rows_estimate
 from hbase_orm.migrate.operations.migrated_table import MigratedTable
 from hbase_orm.migrate.operations.operation import (
     Checkpoint,
@@ -24,9 +24,10 @@ from hbase_orm.migrate.operations.operation import (
 )
 from hbase_orm.migrate.operations.rebuilt import models_of
 from hbase_orm.migrate.operations.refusals import mismatch
+from hbase_orm.migrate.operations.rows.estimates import rows_estimate
 from hbase_orm.migrate.operations.source_text import call
 from hbase_orm.model import Model
-from hbase_orm.record.declaration import Declaration, RecordedIndex
+from hbase_orm.record.declaration import RecordedIndex
 
 
 @dataclass(frozen=True)
@@ -163,8 +164,8 @@ class DropIndex(Operation):
         table = MigratedTable(migration, self.table)
         recorded = table.recorded()
         known = {name: self._catalogued(table, name) for name in table.existing(recorded)}
-        is_expected = self.index not in self._after(table).indexes
-        if self.index not in recorded.indexes and not any(known.values()) and not is_expected:
+        was_there = self.index in {*recorded.indexes, *self._before(table)}
+        if not was_there and not any(known.values()):
             raise mismatch(table.name, f"index {self.index}", "nothing", "an index")
         if migration.options.dry_run:
             return
@@ -173,8 +174,9 @@ class DropIndex(Operation):
                 self._drop(table, name, index)
         table.change(partial(edits.without_index, index=self.index))
 
-    def _after(self, table: MigratedTable) -> Declaration:
-        return table.migration.after.get(table.declared) or table.recorded()
+    def _before(self, table: MigratedTable) -> Collection[str]:
+        before = table.migration.before.get(table.declared)
+        return () if before is None else before.indexes.keys()
 
     def _catalogued(self, table: MigratedTable, name: str) -> CatalogIndex | None:
         entry = table.run(read_entry(name))

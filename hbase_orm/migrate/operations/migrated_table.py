@@ -98,6 +98,22 @@ class MigratedTable:
             RecordMismatchError: The table has no record.
             RecordError: The record is damaged, or a newer version of the library wrote it.
         """
+        return self._record().current
+
+    def recorded_or_none(self) -> Declaration | None:
+        """Return what the record says now; None if there is none."""
+        record = self.run(read_record(self.name))
+        return None if record is None else record.current
+
+    def record_id(self) -> str:
+        """Return the id of the record.
+
+        Raises:
+            RecordMismatchError: The table has no record.
+        """
+        return self._record().table_id
+
+    def _record(self) -> TableRecord:
         record = self.run(read_record(self.name))
         if record is None:
             raise RecordMismatchError(
@@ -106,7 +122,7 @@ class MigratedTable:
                 fix="create the table with a revision, or write its record: 'hbase-orm tables "
                 "adopt'",
             )
-        return record.current
+        return record
 
     def change(self, edit: Callable[[Declaration], Declaration]) -> Declaration:
         """Change the record by a function that may be applied twice; return the declaration.

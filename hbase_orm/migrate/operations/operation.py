@@ -1,8 +1,4 @@
-"""The interface between the runner of revisions and their operations.
-
-An operation is a value. `run` may be called again after a crash at any point: it continues at the
-checkpoint, and what was done before is not done twice.
-"""
+"""What an operation of a revision is, and what the runner gives it."""
 
 from __future__ import annotations
 
@@ -13,15 +9,15 @@ from typing import Protocol
 
 from hbase_orm.index_admin.admin import GATEWAY_TIMEOUT_S
 from hbase_orm.record.declaration import Declaration
-from hbase_orm.session.engine import Engine
+from hbase_orm.session import Engine
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Irreversible:
-    """The answer of an operation that cannot be undone.
+    """Why an operation cannot be reversed.
 
     Attributes:
-        reason: Why it cannot be undone.
+        reason: The reason, in words.
     """
 
     reason: str
@@ -32,49 +28,29 @@ class Checkpoint(Protocol):
 
     @property
     def position(self) -> Mapping[str, str]:
-        """The last saved position; empty at the first run."""
+        """The position that was saved last; empty at the first run."""
         ...
 
     def save(self, position: Mapping[str, str]) -> None:
-        """Save a position.
+        """Save a position, at which the step continues after an interruption.
 
         Raises:
-            LockLostError: Another runner took over; the step must end.
+            LockLostError: Another runner has taken over; nothing was saved.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class MigrationOptions:
-    """How operations are run.
-
-    Attributes:
-        rows_per_second: The largest average number of rows per second; None for no limit.
-        exclusive: Whether the caller promises that no other program writes the tables, nor has
-            written them for `gateway_timeout_s`.
-        gateway_timeout_s: The time for which a gateway may repeat a request by itself.
-        dry_run: Whether rows are only read, and nothing is written.
-        stop_before: The name of the state before which a moving operation stops; None for its end.
-    """
-
-    rows_per_second: float | None = None
-    exclusive: bool = False
-    gateway_timeout_s: float = GATEWAY_TIMEOUT_S
-    dry_run: bool = False
-    stop_before: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Estimate:
-    """What an operation will cost, for plans.
+    """What a step will do and take, for `--plan`.
 
     Attributes:
-        tables: The tables that it touches.
-        rows: The estimated number of rows; None if the cost does not depend on rows.
-        requests: The estimated number of requests, or None.
-        seconds: The time at the given rate, or None.
+        tables: The tables that it reads or writes.
+        rows: The estimated number of rows; None if the step does not depend on rows.
+        requests: The estimated number of requests; None if unknown.
+        seconds: The time at the given rate; None if unknown.
         irreversible: What cannot be undone, in words; empty if everything can.
-        waits_s: The time of waits for other programs.
+        waits_s: How long the step waits for other programs, in seconds.
     """
 
     tables: tuple[str, ...]
@@ -85,15 +61,15 @@ class Estimate:
     waits_s: float = 0.0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Progress:
-    """The progress of an operation.
+    """How far a step is.
 
     Attributes:
-        step: What is done now.
-        rows: The number of rows that were processed, in earlier runs too.
-        fraction: The finished fraction, from 0 to 1; None if it is unknown.
-        seconds_left: The estimated time that is left; None if it is unknown.
+        step: What the step is doing, in a few words.
+        rows: The number of rows that are finished.
+        fraction: The finished part, from 0 to 1; None if unknown.
+        seconds_left: The time that is left; None if unknown.
     """
 
     step: str
@@ -103,15 +79,34 @@ class Progress:
 
 
 @dataclass(frozen=True, slots=True)
+class MigrationOptions:
+    """How the operations work.
+
+    Attributes:
+        rows_per_second: The largest average number of rows per second; None for no limit.
+        exclusive: Whether no other program uses the tables: no step waits for the gateway's time.
+        gateway_timeout_s: How long a gateway may repeat a request by itself.
+        dry_run: Whether nothing may be changed.
+        stop_before: The phase of an operation before which the run stops; None to run to the end.
+    """
+
+    rows_per_second: float | None = None
+    exclusive: bool = False
+    gateway_timeout_s: float = GATEWAY_TIMEOUT_S
+    dry_run: bool = False
+    stop_before: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Migration:
-    """What an operation gets to run.
+    """What an operation gets.
 
     Attributes:
         engine: The engine.
-        before: The declarations by table before the revision, as its file has them.
-        after: The declarations by table after the revision. For a downgrade the two are exchanged.
-        options: How operations are run.
-        report: A function that is called with the progress.
+        before: The declarations by table before the revision, from the file beside the revision.
+        after: The declarations by table after the revision.
+        options: How the operations work.
+        report: A function that is called with the progress; it may raise LockLostError.
     """
 
     engine: Engine
@@ -122,29 +117,24 @@ class Migration:
 
 
 class Operation(abc.ABC):
-    """One step of a revision: a frozen value."""
+    """One step of a revision. Subclasses are frozen dataclasses."""
 
     @abc.abstractmethod
     def describe(self) -> str:
-        """Return the operation as one line, such as "add index by_unit to readings"."""
+        """Return one line: "add index by_unit to readings"."""
 
     @abc.abstractmethod
     def reverse(self) -> Operation | Irreversible:
-        """Return the operation that undoes this one, or why there is none."""
+        """Return the operation that undoes this one, also one that was interrupted."""
 
     @abc.abstractmethod
     def estimate(self, migration: Migration) -> Estimate:
-        """Return what the operation will cost; nothing is changed."""
+        """Return what the operation will do and take; nothing is changed."""
 
     @abc.abstractmethod
     def run(self, migration: Migration, checkpoint: Checkpoint) -> None:
-        """Carry the operation out; safe to repeat from any point.
+        """Run the operation; it continues at `checkpoint.position`, and is safe to repeat."""
 
-        Raises:
-            MigrationError: The tables are not in the state that the revision expects.
-            HBaseORMError: A request failed; run the operation again.
-        """
-
-    @abc.abstractmethod
     def source(self) -> str:
-        """Return the Python source of the operation, for revision files."""
+        """Return the Python source of the call, for revision files."""
+        return repr(self)

@@ -10,6 +10,14 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
+from hbase_orm.migrate.operations.option_edits import (
+    declares_index,
+    with_field_renamed,
+    with_index,
+    with_options_of,
+    without_fields,
+)
+from hbase_orm.migrate.operations.option_edits import without_index as without_index_of_model
 from hbase_orm.record.declaration import (
     Declaration,
     RecordedColumn,
@@ -85,7 +93,7 @@ def _with_field(model: RecordedModel, wanted: RecordedModel | None, column: byte
     if wanted is None:
         return model
     new = {name: of for name, of in wanted.fields.items() if of == column}
-    return replace(model, fields={**model.fields, **new})
+    return with_options_of(replace(model, fields={**model.fields, **new}), wanted, new)
 
 
 def without_column(declaration: Declaration, column: bytes) -> Declaration:
@@ -93,17 +101,16 @@ def without_column(declaration: Declaration, column: bytes) -> Declaration:
 
     def edit(rows: RecordedRows) -> RecordedRows:
         columns = {name: each for name, each in rows.columns.items() if name != column}
-        models = {
-            name: replace(
-                model,
-                fields=_without(model.fields, column),
-                former=_without(model.former, column),
-            )
-            for name, model in rows.models.items()
-        }
+        models = {name: _without_fields_of(model, column) for name, model in rows.models.items()}
         return replace(rows, columns=columns, models=models)
 
     return _edited(declaration, edit)
+
+
+def _without_fields_of(model: RecordedModel, column: bytes) -> RecordedModel:
+    names = [name for name, of in model.fields.items() if of == column]
+    fields, former = _without(model.fields, column), _without(model.former, column)
+    return without_fields(replace(model, fields=fields, former=former), names)
 
 
 def _without(fields: Mapping[str, bytes], column: bytes) -> dict[str, bytes]:
@@ -165,13 +172,14 @@ def with_renamed_field(declaration: Declaration, old: str, new: str) -> Declarat
             column = model.fields[old]
             fields = {new if name == old else name: of for name, of in model.fields.items()}
             former = {**model.former, old: column, new: column}
-            return replace(model, fields=fields, former=former)
+            return with_field_renamed(replace(model, fields=fields, former=former), old, new)
         for names in (model.key, *model.later_keys):
             if old in names:
                 renamed = tuple(new if name == old else name for name in names)
                 known = {model.key, *model.later_keys}
                 later = () if renamed in known else (renamed,)
-                return replace(model, later_keys=(*model.later_keys, *later))
+                model = replace(model, later_keys=(*model.later_keys, *later))
+                return with_field_renamed(model, old, new)
         return model
 
     def edit(rows: RecordedRows) -> RecordedRows:
@@ -198,14 +206,52 @@ def without_family(declaration: Declaration, family: bytes) -> Declaration:
 
 def without_index(declaration: Declaration, index: str) -> Declaration:
     """Return a declaration without an index; the rows keep their guards."""
+
+    def edit(rows: RecordedRows) -> RecordedRows:
+        models = {n: without_index_of_model(model, index) for n, model in rows.models.items()}
+        return replace(rows, models=models)
+
     indexes = {name: each for name, each in declaration.indexes.items() if name != index}
-    return replace(declaration, indexes=indexes)
+    return replace(_edited(declaration, edit), indexes=indexes)
 
 
 def with_index_of(declaration: Declaration, after: Declaration, index: str) -> Declaration:
     """Return a declaration with an index as another declaration has it."""
+
+    def edit(rows: RecordedRows) -> RecordedRows:
+        wanted = counterpart(after, rows)
+        if wanted is None:
+            return rows
+        models = {
+            name: with_index(model, index)
+            if declares_index(wanted.models.get(name), index)
+            else model
+            for name, model in rows.models.items()
+        }
+        return replace(rows, models=models)
+
     indexes = {**declaration.indexes, index: after.indexes[index]}
-    return replace(declaration, indexes=indexes, is_guarded=True)
+    return replace(_edited(declaration, edit), indexes=indexes, is_guarded=True)
+
+
+def closed(declaration: Declaration, why: str) -> Declaration:
+    """Return a declaration that every class contradicts: its row key says why."""
+    key: tuple[Spec, ...] = ({"derived": why, "codec": "raw"},)
+    return _edited(declaration, lambda rows: replace(rows, key=key))
+
+
+def closed_why(declaration: Declaration) -> str:
+    """Return why a table is closed; empty if it is not."""
+    reasons = {str(rows.key[0].get("derived", "")) for rows in declaration.rows}
+    return next((why for why in reasons if " " in why), "")
+
+
+def reopened(declaration: Declaration, after: Declaration) -> Declaration:
+    """Return a closed declaration with the row keys of another declaration of the same rows."""
+    if not closed_why(declaration):
+        return declaration
+    rows = zip(declaration.rows, after.rows, strict=True)
+    return replace(declaration, rows=tuple(replace(one, key=other.key) for one, other in rows))
 
 
 def _edited(declaration: Declaration, edit: Callable[[RecordedRows], RecordedRows]) -> Declaration:

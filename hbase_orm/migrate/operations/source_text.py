@@ -13,7 +13,7 @@ _LINE: Final = 100
 _INDENT: Final = "    "
 
 
-class Source(str):
+class SourceText(str):
     """A text that is source already, and is not quoted."""
 
     __slots__ = ()
@@ -34,7 +34,7 @@ def call(name: str, *positional: Any, comment: str = "", **keywords: Any) -> str
 def value_text(value: Any) -> str:
     """Return the source of a value."""
     match value:
-        case Source():
+        case SourceText():
             return str(value)
         case timedelta():
             return f"timedelta(seconds={value.total_seconds():g})"
@@ -56,9 +56,9 @@ def value_text(value: Any) -> str:
             return repr(value)
 
 
-def codec_source(spec: Spec) -> Source:
+def codec_source(spec: Spec) -> SourceText:
     """Return the source of the codec with this specification."""
-    return Source(codec_text(spec))
+    return SourceText(codec_text(spec))
 
 
 def function_text(function: Callable[..., Any]) -> str:

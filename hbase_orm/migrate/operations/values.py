@@ -13,8 +13,6 @@ from typing import Any, Final
 from hbase_orm.gateway.base import Feature
 from hbase_orm.index.entries.guard_cell import NONCE_BYTES
 from hbase_orm.migrate.operations.columns import delete_cells
-from hbase_orm.migrate.operations.estimates import rows_estimate
-from hbase_orm.migrate.operations.guarded_rows import GuardedRows
 from hbase_orm.migrate.operations.migrated_table import THRIFT2, MigratedTable
 from hbase_orm.migrate.operations.operation import (
     Checkpoint,
@@ -24,8 +22,10 @@ from hbase_orm.migrate.operations.operation import (
     Operation,
 )
 from hbase_orm.migrate.operations.refusals import unsupported
-from hbase_orm.migrate.operations.row_edits import Decide, RowEdit, RowEditor, deleted_marks
-from hbase_orm.migrate.operations.row_kinds import (
+from hbase_orm.migrate.operations.rows.estimates import rows_estimate
+from hbase_orm.migrate.operations.rows.recorded_models import RecordedModels
+from hbase_orm.migrate.operations.rows.row_edits import Decide, RowEdit, RowEditor, deleted_marks
+from hbase_orm.migrate.operations.rows.row_kinds import (
     column_name,
     existence,
     existence_columns,
@@ -33,9 +33,9 @@ from hbase_orm.migrate.operations.row_kinds import (
     recorded_column,
     refuse_special,
 )
-from hbase_orm.migrate.operations.row_walk import RowWalk, WalkPosition
+from hbase_orm.migrate.operations.rows.row_walk import RowWalk, WalkPosition
+from hbase_orm.migrate.operations.rows.steps import NoCheckpoint, PhaseCheckpoint, phase_of
 from hbase_orm.migrate.operations.source_text import call
-from hbase_orm.migrate.operations.steps import NoCheckpoint, PhaseCheckpoint, phase_of
 from hbase_orm.ops import Row
 from hbase_orm.record.declaration import Declaration
 
@@ -114,7 +114,7 @@ class RowsOperation(Operation):
                 decide,
                 existence(recorded),
                 mark,
-                GuardedRows(table, recorded).bound_of if recorded.is_guarded else None,
+                RecordedModels(table, recorded).of_row if recorded.is_guarded else None,
             )
             saved = PhaseCheckpoint(checkpoint, "rows", {_MARK: nonce})
             position = RowWalk(table, self.describe(), editor.page, saved).run(
@@ -186,7 +186,7 @@ class BackfillColumn(RowsOperation):
                 column=self.column,
             )
         edit = RowEdit({column: self.value})
-        return lambda row: None if column in row.cells else edit
+        return lambda _, row: None if column in row.cells else edit
 
     def source(self) -> str:
         """Return the Python source."""
@@ -282,7 +282,7 @@ class TransformColumn(RowsOperation):
         refuse_special(table.name, declaration, self.column, self.describe())
         known = recorded_column(table.name, declaration, self.column)
 
-        def decide(row: Row) -> RowEdit | None:
+        def decide(_: str, row: Row) -> RowEdit | None:
             cell = row.cells.get(column)
             if cell is None:
                 return None

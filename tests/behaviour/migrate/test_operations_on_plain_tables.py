@@ -21,11 +21,11 @@ from hbase_orm.migrate.operations.refusals import (
     RefusedRowsError,
     UnsupportedOperationError,
 )
-from hbase_orm.migrate.operations.row_walk import RowsProgress
+from hbase_orm.migrate.operations.rows.row_walk import RowsProgress
 from hbase_orm.migrate.operations.values import BackfillColumn, TransformColumn
 from tests.support.backends import Backend
 from tests.support.changed_models import FIRST, Declared, Programs, col, fill
-from tests.support.migrated_tables import Revision, Saved, contents
+from tests.support.migrated_tables import Revision, Saved, contents, with_short_lease
 from tests.support.recording import gateway_of, through
 
 ROWS: Final = 7
@@ -110,7 +110,9 @@ def programs(backend: Backend, engine: Engine) -> Programs:
 
 
 def revision(programs: Programs, after: Declared) -> Revision:
-    return Revision(programs.tables, (programs.model(FIRST),), (programs.model(after),))
+    return Revision(
+        with_short_lease(programs.tables), (programs.model(FIRST),), (programs.model(after),)
+    )
 
 
 @pytest.mark.parametrize("name", CHANGES)
@@ -199,7 +201,7 @@ def _run_with_ends(backend: Backend, engine: Engine, change: Change, last: int |
             """Leave the gateway open."""
 
     saved = [Saved() for _ in change.operations(programs.table)]
-    for each in (through(Ends(), programs.tables), programs.tables):  # type: ignore[arg-type] # in part
+    for each in (through(Ends(), made.engine), made.engine):
         try:
             for operation, checkpoint in zip(change.operations(programs.table), saved, strict=True):
                 operation.run(made.migration(each, exclusive=change.is_exclusive), checkpoint)
@@ -245,7 +247,7 @@ def test_values_that_do_not_fit_refuse_another_codec_before_any_change(
     programs: Programs,
 ) -> None:
     with programs.old.session() as session:
-        row = session.get(programs.model(FIRST), shop=SHOP, number=3)
+        row: Any = session.get(programs.model(FIRST), shop=SHOP, number=3)
         row.size = 300
     before = contents(programs.tables, programs.table)
     change = ChangeCodec(programs.table, "d:s", old=codecs.uint32(), new=codecs.uint8())

@@ -1,4 +1,4 @@
-"""The bound models by which guarded rows are changed, made from the record of their table."""
+"""The bound models of a table's rows, made from its record."""
 
 from __future__ import annotations
 
@@ -9,25 +9,30 @@ from hbase_orm.model import Model
 from hbase_orm.record.declaration import Declaration
 
 
-class GuardedRows:
-    """Finds the model of each row of a guarded table."""
+class RecordedModels:
+    """Finds the model of each row of a table: the one with the most fields, and all indexes."""
 
     def __init__(self, table: MigratedTable, declaration: Declaration) -> None:
         """Make the models of the record.
 
         Raises:
-            DeclarationError: The record lacks what is needed for its indexes.
+            DeclarationError: The record lacks what is needed, such as a function.
         """
         models = models_of(table, declaration)
         engine = table.migration.engine
         # A view without the table's indexes may not write rows.
         whole = [model for model in models.values() if _has_indexes(model, declaration)]
-        self._bounds = [engine._declared_of(model) for model in whole]  # noqa: SLF001 - a verb of it
+        bounds = [engine._declared_of(model) for model in whole]  # noqa: SLF001 - a verb of it
+        self.bounds = sorted(
+            (bound for bound in bounds if bound.kinds is None),
+            key=lambda bound: len(bound.schema.columns),
+            reverse=True,
+        )
         self._in_tables: dict[tuple[int, str], BoundModel] = {}
 
-    def bound_of(self, table: str, row: bytes) -> BoundModel | None:
-        """Return the model that writes a row; None if it belongs to none of them."""
-        for number, bound in enumerate(self._bounds):
+    def of_row(self, table: str, row: bytes) -> BoundModel | None:
+        """Return the model of a row; None if it belongs to none of them."""
+        for number, bound in enumerate(self.bounds):
             if bound.is_own is None or bound.is_own(row):
                 place = (number, table)
                 if place not in self._in_tables:

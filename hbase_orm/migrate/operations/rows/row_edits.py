@@ -29,7 +29,7 @@ from hbase_orm.gateway.base import Feature
 from hbase_orm.index.entries.targets import MARKER_VALUE, RowBefore, RowChange
 from hbase_orm.index.upkeep.table_pages import scan_page
 from hbase_orm.migrate.operations.migrated_table import MigratedTable
-from hbase_orm.migrate.operations.row_walk import (
+from hbase_orm.migrate.operations.rows.row_walk import (
     PageOutcome,
     RowFailure,
     RowSample,
@@ -71,8 +71,10 @@ class RowEdit:
     clears: frozenset[bytes] = frozenset()
 
 
-Decide = Callable[[Row], RowEdit | None]
-"""A function from a row to its change, or None; it raises one of `MISFITS` for a row to leave."""
+Decide = Callable[[str, Row], RowEdit | None]
+"""A function from a row and its table to its change, or None.
+
+It raises one of `MISFITS` for a row to leave."""
 
 
 class UnchangedRowError(Exception):
@@ -124,7 +126,7 @@ class RowEditor:
 
     def _changed(self, table: str, row: Row) -> Protocol[RowSample | RowFailure | None]:
         try:
-            edit = self._edit(row)
+            edit = self._edit(table, row)
             if edit is None or self._is_dry:
                 return None if edit is None else _sample(table, row, edit)
             if self.guarded is not None:
@@ -136,13 +138,13 @@ class RowEditor:
         except (*MISFITS, UniqueViolationError) as error:
             return RowFailure(table, row.key, failure_text(error))
 
-    def _edit(self, row: Row) -> RowEdit | None:
+    def _edit(self, table: str, row: Row) -> RowEdit | None:
         """Return the change of a row; None if it needs none, or had it already."""
         if self.mark is not None and self.mark in row.cells:
             return None
         if not self.exists(row.cells):
             return None
-        edit = self.decide(row)
+        edit = self.decide(table, row)
         if edit is None:
             return None
         puts = {
@@ -165,7 +167,7 @@ class RowEditor:
             if is_changed:
                 return _sample(table, row, edit)
             again = yield from self._row(table, row.key)
-            following = None if again is None else self._edit(again)
+            following = None if again is None else self._edit(table, again)
             if again is None or following is None:
                 return _sample(table, row, edit)  # this change, or another program's
             row, edit = again, following
@@ -240,7 +242,7 @@ class RowEditor:
 
         def decide(before: RowBefore) -> RowChange:
             row = Row(key, dict(before.cells))
-            edit = self._edit(row)
+            edit = self._edit(table, row)
             if edit is None:
                 raise UnchangedRowError
             samples.append(_sample(table, row, edit))

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from hbase_orm.index.catalog.entry import BuildRange
 from hbase_orm.index.catalog.index_steps import ranges_of
-from hbase_orm.index_admin.pace import Pace, fraction_of
+from hbase_orm.index_admin.pace import RowPace, fraction_of
 from hbase_orm.migrate.operations.migrated_table import MigratedTable
 from hbase_orm.migrate.operations.operation import Checkpoint, Progress
 from hbase_orm.ops import KeyRange, ListRegions, Protocol, RenewTimeLimit, ask, run_all
@@ -203,7 +203,7 @@ class RowWalk:
         """Walk over all rows, or over those that an earlier run left; return the final position."""
         runtime, options = self.table.runtime, self.table.migration.options
         position = WalkPosition.decode(self.checkpoint.position) or self._start(tables)
-        pace = Pace(options.rows_per_second, runtime.catalog.monotonic_s)
+        pace = RowPace(options.rows_per_second, runtime.catalog.monotonic_s)
         begun_s, begun_at = runtime.catalog.monotonic_s(), position.fraction
         while not position.is_done:
             position = self._round(position, pace)
@@ -221,7 +221,7 @@ class RowWalk:
         self._save(position)
         return position
 
-    def _round(self, position: WalkPosition, pace: Pace) -> WalkPosition:
+    def _round(self, position: WalkPosition, pace: RowPace) -> WalkPosition:
         left = [n for n, (_, each) in enumerate(position.ranges) if each.next is not None]
         most = max(1, pace.round_rows // LEAST_PAGE_ROWS)
         chosen = left[: min(self.table.runtime.parallel, most)]
@@ -257,7 +257,7 @@ class RowWalk:
         )
 
 
-def _paced(pages: Sequence[Protocol[PageOutcome]], pace: Pace) -> Protocol[list[PageOutcome]]:
+def _paced(pages: Sequence[Protocol[PageOutcome]], pace: RowPace) -> Protocol[list[PageOutcome]]:
     yield from ask(RenewTimeLimit())
     outcomes: list[PageOutcome] = yield from run_all(pages)
     yield from ask(RenewTimeLimit())
