@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from hbase_orm import Engine, Model
 from hbase_orm.binding.dictionaries import in_namespace
+from hbase_orm.gateway.base import Gateway
 from hbase_orm.index.entries.targets import GUARD_COLUMN
 from hbase_orm.migrate.operations.operation import (
     Irreversible,
@@ -25,10 +26,13 @@ from hbase_orm.ops import (
     ask,
     fetch_once,
 )
+from hbase_orm.ops import Operation as Request
 from hbase_orm.record.declaration import Declaration
 from hbase_orm.record.snapshots import declaration_of
 from hbase_orm.record.store import read_record
-from tests.support.recording import gateway_of
+from tests.support.recording import RecordsRequests, gateway_of, through
+
+R = TypeVar("R")
 
 VERSIONS = 10
 SHORT_LEASE_S = 0.5
@@ -136,3 +140,39 @@ def with_short_lease(engine: Engine) -> Engine:
     """Return an engine on the same tables that need not wait long for other programs."""
     options = replace(engine.options, lease_s=SHORT_LEASE_S)
     return Engine(gateway_of(engine), options, engine._thrift1)
+
+
+class EndError(BaseException):
+    """The program ends here: no `except Exception` of the code under test holds it back."""
+
+
+class EndsBefore(RecordsRequests):
+    """Ends the program before one request; None for none."""
+
+    def __init__(self, inner: Gateway, last: int | None) -> None:
+        super().__init__(inner)
+        self.last = last
+
+    def execute(self, request: Request[R], /) -> R:
+        if len(self.requests) == self.last:
+            raise EndError
+        return super().execute(request)
+
+
+def run_in_two_programs(
+    revision: Revision, operations: Sequence[Operation], last: int | None, **options: Any
+) -> int:
+    """Run operations in a program that ends before a request, then in another one to the end.
+
+    Return the number of requests that the first one sent.
+    """
+    gateway = EndsBefore(gateway_of(revision.engine), last)
+    saved = [Saved() for _ in operations]
+    for engine in (through(gateway, revision.engine), revision.engine):
+        try:
+            for operation, checkpoint in zip(operations, saved, strict=True):
+                operation.run(revision.migration(engine, **options), checkpoint)
+        except EndError:
+            continue
+        break
+    return len(gateway.requests)

@@ -33,8 +33,7 @@ from hbase_orm.migrate.operations.refusals import (
     TargetExistsError,
 )
 from tests.support.backends import Backend
-from tests.support.migrated_tables import Revision, Saved, contents, with_short_lease
-from tests.support.recording import gateway_of, through
+from tests.support.migrated_tables import Revision, contents, run_in_two_programs, with_short_lease
 
 ROWS: Final = 9
 NOON: Final = datetime(2024, 1, 30, 12, tzinfo=UTC)
@@ -205,10 +204,6 @@ def test_a_move_needs_the_exclusive_use_and_a_new_table(tables: Engine, name: st
         made.upgrade(operation, exclusive=True)
 
 
-class EndError(BaseException):
-    """The program ends here."""
-
-
 @pytest.mark.only_on("memory")
 def test_a_move_that_ends_before_any_request_is_finished_by_the_next_run(
     tables: Engine, backend: Backend, name: str
@@ -224,28 +219,7 @@ def _moved_after_end(
 ) -> tuple[Any, int]:
     old, new = old_class(name), salted_class(f"{name}_2")
     fill(tables, old)
-    inner, sent = gateway_of(tables), 0
-
-    class Ends:
-        features = inner.features
-
-        def execute(self, operation: Any) -> Any:
-            nonlocal sent
-            if sent == last:
-                raise EndError
-            sent += 1
-            return inner.execute(operation)
-
-        def close(self) -> None:
-            """Leave the gateway open."""
-
-    saved, made = Saved(), Revision(tables, (old,), (new,))
-    for engine in (through(Ends(), tables), backend.another(tables)):
-        try:
-            operation = RekeyTable(name, new_table=f"{name}_2")
-            operation.run(made.migration(engine, exclusive=True), saved)
-        except EndError:
-            continue
-        break
+    operation = RekeyTable(name, new_table=f"{name}_2")
+    sent = run_in_two_programs(Revision(tables, (old,), (new,)), [operation], last, exclusive=True)
     assert backend.another(tables).verify_index(new, "by_miles").is_sound
     return rows(backend.another(tables), new), sent

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import timedelta
 from typing import Any, Final
@@ -17,12 +18,13 @@ from hbase_orm.migrate.operations.columns import AddColumn
 from hbase_orm.migrate.operations.encodings import ChangeCodec
 from hbase_orm.migrate.operations.families import AlterFamily
 from hbase_orm.migrate.operations.indexes import AddIndex, DropIndex
+from hbase_orm.migrate.operations.operation import Operation
 from hbase_orm.migrate.operations.refusals import RecordMismatchError, UnsupportedOperationError
 from hbase_orm.migrate.operations.tables import CreateTable, DropTable
 from hbase_orm.migrate.operations.values import BackfillColumn, TransformColumn
 from tests.support.backends import Backend
 from tests.support.changed_models import FIRST, Declared, Programs, col, fill, raw_cells
-from tests.support.migrated_tables import Revision, contents, with_short_lease
+from tests.support.migrated_tables import Revision, contents, run_in_two_programs, with_short_lease
 
 ROWS: Final = 12
 SHOP: Final = "s"
@@ -278,3 +280,40 @@ def test_fields_are_backfilled_from_whole_rows(backend: Backend, engine: Engine)
         assert {row.city[0] for row in rows if row.number != 3} == {"S"}
         if kind == "guarded":
             assert is_sound(programs, after)
+
+
+ENDED: Final[dict[str, tuple[Declared, Declared, Callable[[str], list[Operation]]]]] = {
+    "a transformed column": (
+        FIRST,
+        FIRST,
+        lambda t: [TransformColumn(t, "d:t", forward=lambda value: value + value)],
+    ),
+    "a new index": (WITHOUT_SIZE, FIRST, lambda t: [AddIndex(t, "by_size")]),
+    "an index less": (FIRST, WITHOUT_SIZE, lambda t: [DropIndex(t, "by_size")]),
+    "a longer life": (
+        FIRST,
+        Declared(family={"ttl": timedelta(days=10)}),
+        lambda t: [AlterFamily(t, "d", new={"ttl_s": 864_000}, old={"ttl_s": None})],
+    ),
+}
+
+
+@pytest.mark.only_on("memory")
+@pytest.mark.parametrize("name", ENDED)
+def test_an_operation_that_ends_before_any_request_is_finished_by_the_next_run(
+    backend: Backend, engine: Engine, name: str
+) -> None:
+    before, after, operations = ENDED[name]
+
+    def ended_before(last: int | None) -> tuple[Any, int]:
+        programs = programs_of(backend, engine, "guarded", before)
+        made = revision(programs, before, after)
+        sent = run_in_two_programs(made, operations(programs.table), last, exclusive=True)
+        assert is_sound(programs, after)
+        now = contents(programs.tables, programs.table)
+        shown = (_without_version(now.values), len(_index_rows(programs)))
+        return (*shown, [each.ttl_s for each in now.descriptor.families]), sent
+
+    whole, requests = ended_before(None)
+    for last in range(0, requests, 3):
+        assert ended_before(last)[0] == whole, last

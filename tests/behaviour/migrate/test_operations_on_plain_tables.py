@@ -25,8 +25,13 @@ from hbase_orm.migrate.operations.rows.row_walk import RowsProgress
 from hbase_orm.migrate.operations.values import BackfillColumn, TransformColumn
 from tests.support.backends import Backend
 from tests.support.changed_models import FIRST, Declared, Programs, col, fill
-from tests.support.migrated_tables import Revision, Saved, contents, with_short_lease
-from tests.support.recording import gateway_of, through
+from tests.support.migrated_tables import (
+    Revision,
+    Saved,
+    contents,
+    run_in_two_programs,
+    with_short_lease,
+)
 
 ROWS: Final = 7
 SHOP: Final = "s"
@@ -161,56 +166,24 @@ def test_an_operation_that_ends_before_any_request_is_finished_by_the_next_run(
     backend: Backend, engine: Engine, name: str
 ) -> None:
     change = CHANGES[name]
-    whole = _run_with_ends(backend, engine, change, None)
-    requests = whole.requests
+    whole, requests = _ended_before(backend, engine, change, None)
 
     for last in range(requests):
         if engine.options.scheme == "memory" or last % 9 == 0:
-            assert _run_with_ends(backend, engine, change, last).result == whole.result, last
+            assert _ended_before(backend, engine, change, last)[0] == whole, last
 
 
-@dataclass(frozen=True)
-class Ended:
-    result: Any
-    requests: int
-
-
-class EndError(BaseException):
-    """The program ends here."""
-
-
-def _run_with_ends(backend: Backend, engine: Engine, change: Change, last: int | None) -> Ended:
+def _ended_before(
+    backend: Backend, engine: Engine, change: Change, last: int | None
+) -> tuple[Any, int]:
     """Run operations in a program that ends before a request, and then again to the end."""
     programs = Programs.on(backend, engine, "plain", f"orders_{uuid4().hex[:8]}")
     fill(programs, programs.model(FIRST), SHOP, ROWS)
     made = revision(programs, change.after)
-    inner = gateway_of(programs.tables)
-    sent = 0
-
-    class Ends:
-        features = inner.features
-
-        def execute(self, operation: Any) -> Any:
-            nonlocal sent
-            if sent == last:
-                raise EndError
-            sent += 1
-            return inner.execute(operation)
-
-        def close(self) -> None:
-            """Leave the gateway open."""
-
-    saved = [Saved() for _ in change.operations(programs.table)]
-    for each in (through(Ends(), made.engine), made.engine):
-        try:
-            for operation, checkpoint in zip(change.operations(programs.table), saved, strict=True):
-                operation.run(made.migration(each, exclusive=change.is_exclusive), checkpoint)
-        except EndError:
-            continue
-        break
+    operations = change.operations(programs.table)
+    sent = run_in_two_programs(made, operations, last, exclusive=change.is_exclusive)
     after = contents(programs.tables, programs.table)
-    named = programs.table.encode()
-    return Ended((after.record, after.values, after.descriptor.families, named and None), sent)
+    return (after.record, after.values, after.descriptor.families), sent
 
 
 def test_a_program_of_either_class_is_refused_while_a_codec_changes(programs: Programs) -> None:
