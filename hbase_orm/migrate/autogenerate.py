@@ -187,7 +187,7 @@ class TableProposal:
         for known, wanted in self._models():
             places = {column: name for name, column in wanted.fields.items()}
             names = {name: places.get(column, name) for name, column in known.fields.items()}
-            names |= dict(zip(_key_of(known), wanted.key, strict=False))
+            names |= dict(zip(edits.key_of(known), wanted.key, strict=False))
             renamed |= {old: new for old, new in names.items() if old != new}
         for old, new in renamed.items():
             self._add(
@@ -248,16 +248,18 @@ class TableProposal:
 
     # --- indexes ----------------------------------------------------------------------------------
 
-    def _texts(self) -> dict[str, str]:
-        """Return the text of each declared index, with the names of fields that the record has."""
-        texts: dict[str, str] = {}
+    def _texts(self) -> dict[str, set[str]]:
+        """Return the texts of each declared index: with the record's names of fields, and its own.
+
+        Which of them a record has depends on which program has written it last.
+        """
+        texts: dict[str, set[str]] = {}
         for schema in self._schemas:
-            names = recorded_names(schema, self._now)
-            own = {index.name for index in schema.indexes}
-            described = declaration_texts(schema, names)
-            texts |= {
-                name: text.partition(": ")[2] for name, text in described.items() if name in own
-            }
+            for names in (recorded_names(schema, self._now), {}):
+                described = declaration_texts(schema, names)
+                for index in schema.indexes:
+                    text = described[index.name].partition(": ")[2]
+                    texts.setdefault(index.name, set()).add(text)
         return texts
 
     def _drop_indexes(self) -> None:
@@ -266,7 +268,7 @@ class TableProposal:
             wanted = self._wanted.indexes.get(name)
             is_same = (
                 wanted is not None
-                and texts.get(name) == entries_text(known)
+                and entries_text(known) in texts.get(name, ())
                 and wanted.maintained == known.maintained
             )
             if not is_same:
@@ -299,11 +301,7 @@ def _same_rows(declaration: Declaration, rows: RecordedRows) -> RecordedRows | N
 
 
 def _key_names(rows: RecordedRows) -> tuple[str, ...]:
-    return next((_key_of(model) for model in rows.models.values()), ())
-
-
-def _key_of(model: RecordedModel) -> tuple[str, ...]:
-    return (model.later_keys or (model.key,))[-1]
+    return next((edits.key_of(model) for model in rows.models.values()), ())
 
 
 def _columns(declaration: Declaration) -> dict[bytes, RecordedColumn]:

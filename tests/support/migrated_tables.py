@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from hbase_orm import Engine, Model
 from hbase_orm.binding.dictionaries import in_namespace
+from hbase_orm.errors import ConnectionLostError
 from hbase_orm.gateway.base import Gateway
 from hbase_orm.index.entries.targets import GUARD_COLUMN
 from hbase_orm.migrate.operations.operation import (
@@ -155,6 +157,8 @@ class EndsBefore(RecordsRequests):
 
     def execute(self, request: Request[R], /) -> R:
         if len(self.requests) == self.last:
+            if "_renew_on" in threading.current_thread().name:  # ends with its program
+                raise ConnectionLostError("the program has ended")
             raise EndError
         return super().execute(request)
 

@@ -163,15 +163,17 @@ def with_column_beside(declaration: Declaration, old: bytes, new: bytes) -> Decl
 def with_renamed_field(declaration: Declaration, old: str, new: str) -> Declaration:
     """Return a declaration in which a field of every model that has it has another name.
 
-    Both names stay among the former names, the older one first: the catalog describes indexes by
-    the oldest name of a field, and programs with either name may run.
+    The old name becomes a former name: the catalog describes indexes by the oldest name of a field,
+    and programs with either name may run. A field that gets a former name back loses the other one.
     """
 
     def edit_model(model: RecordedModel) -> RecordedModel:
         if old in model.fields:
             column = model.fields[old]
             fields = {new if name == old else name: of for name, of in model.fields.items()}
-            former = {**model.former, old: column, new: column}
+            former = {name: of for name, of in model.former.items() if name != new}
+            if model.former.get(new) != column:  # else it gets its former name back
+                former[old] = column
             return with_field_renamed(replace(model, fields=fields, former=former), old, new)
         for names in (model.key, *model.later_keys):
             if old in names:
@@ -193,9 +195,15 @@ def fields_named(declaration: Declaration, field: str) -> Iterator[str]:
     """Yield the names of the models that have a field of this name now, in the key or not."""
     for rows in declaration.rows:
         for name, model in rows.models.items():
-            key = (model.later_keys or (model.key,))[-1]
-            if field in model.fields or field in {*model.key, *key}:
+            if field in model.fields or field in {*model.key, *key_of(model)}:
                 yield name
+
+
+def key_of(model: RecordedModel) -> tuple[str, ...]:
+    """Return the names that a model has for the key fields now."""
+    every = (model.key, *model.later_keys)
+    declared = None if model.options is None else set(model.options.keys)
+    return next((names for names in reversed(every) if set(names) == declared), every[-1])
 
 
 def without_family(declaration: Declaration, family: bytes) -> Declaration:

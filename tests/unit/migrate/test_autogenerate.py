@@ -72,6 +72,17 @@ PROPOSED: Final[dict[str, tuple[Declared, Sequence[Any]]]] = {
         replace(FIRST, indexes={**FIRST.indexes, "by_weight": "weight"}),
         [AddIndex(T, "by_weight")],
     ),
+    "a renamed field of an index, and an index more": (
+        replace(
+            FIRST.renamed(city="town"),
+            indexes={"by_city": "town", "by_size": "size", "by_note": "note"},
+        ),
+        [RenameColumn(T, "city", "town"), AddIndex(T, "by_note")],
+    ),
+    "another qualifier of an indexed column": (
+        FIRST.having(city=col(str, "tt")),
+        [DropIndex(T, "by_city"), RenameQualifier(T, "d:t", "d:tt"), AddIndex(T, "by_city")],
+    ),
     "more versions": (
         replace(FIRST, family={"versions": 3}),
         [AlterFamily(T, "d", old={"versions": 1}, new={"versions": 3})],
