@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -159,7 +159,8 @@ def check_in_session(case: Case) -> None:
 def made(case: Case, number: int) -> Model:
     """Return a new object of every second row of the original class, of the others of the other."""
     row = case.rows[number]
-    return case.pairs[row["class"]][number % 2](**case.values(row))
+    model: Callable[..., Model] = case.pairs[row["class"]][number % 2]
+    return model(**case.values(row))
 
 
 def create_tables(engine: Engine, case: Case) -> None:
@@ -219,11 +220,14 @@ def kinds_of(case: Case) -> set[str]:
         return set()
     options = case.declared.options.values()
     shown = {"where": "partial", "nulls": "nulls", "salt": "salted index", "covering": "covered"}
-    of_indexes = {shown[name] for each in options for name in shown if each.get(name)}
-    plain = {"plain index"} if any(not each for each in options) else set()
-    every = {"index"} if case.declared.indexes else set()
-    keys = {"Key"} if {"Key"} & set(case.declared.components) else set()
-    return {*case.declared.components, *of_indexes, *plain, *every, *keys}
+    of_indexes = {shown[name] for each in options for name in shown if is_set(each, name)}
+    plain = {"plain index"} & {"" if each else "plain index" for each in options}
+    every = {"index"} if case.declared.indexes else set[str]()
+    return {*case.declared.components, *of_indexes, *plain, *every}
+
+
+def is_set(options: Mapping[str, Any], name: str) -> bool:
+    return name in options and options[name] is not False
 
 
 @pytest.mark.timeout(600)
