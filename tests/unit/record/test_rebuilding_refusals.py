@@ -243,7 +243,7 @@ def test_a_damaged_record_gives_a_model_or_a_typed_error(count: int) -> None:
             continue
         for declaration in filter(None, (record.current, record.next)):
             try:
-                rebuilt_models(declaration, "samples")
+                models = rebuilt_models(declaration, "samples")
             except (DeclarationError, RecordError):
                 refused += 1
                 continue
