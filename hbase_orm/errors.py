@@ -117,12 +117,12 @@ class RecordError(SchemaError):
     """
 
 
-class DataLossError(HBaseORMError):
-    """An alteration of tables would lose data, so nothing was altered.
+class DeclarationError(SchemaError):
+    """A table's record lacks what is needed to make a model from it; `missing` can be supplied."""
 
-    Attributes:
-        changes: The changes that lose data, as lines.
-    """
+
+class DataLossError(HBaseORMError):
+    """An alteration of tables would lose data, by its `changes`; so nothing was altered."""
 
 
 class RowKeyError(HBaseORMError, ValueError):

@@ -207,6 +207,7 @@ service HBase2 {
   void enableTable(1: TableName table) throws (1: ServerFault fault)
   void disableTable(1: TableName table) throws (1: ServerFault fault)
   void addColumnFamily(1: TableName table, 2: Family family) throws (1: ServerFault fault)
+  void deleteColumnFamily(1: TableName table, 2: binary family) throws (1: ServerFault fault)
   void modifyColumnFamily(1: TableName table, 2: Family family) throws (1: ServerFault fault)
   void modifyTable(1: Table table) throws (1: ServerFault fault)
   void createNamespace(1: Namespace descriptor) throws (1: ServerFault fault)

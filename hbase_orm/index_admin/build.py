@@ -31,18 +31,13 @@ from hbase_orm.index.upkeep.build_pages import put_entries_of_page
 from hbase_orm.index.upkeep.table_pages import scan_page
 from hbase_orm.index_admin.catch_up import CatchUp
 from hbase_orm.index_admin.lease import lease_on
+from hbase_orm.index_admin.pace import RowPace, fraction_of
 from hbase_orm.index_admin.reindex import RowReindexer
 from hbase_orm.ops import KeyRange, ListRegions, Protocol, Row, Sleep, ask, run_all
 from hbase_orm.ops.waits import wait
 
-ROUND_ROWS: Final = 2000
-"""The largest number of rows between two checkpoints, in all ranges together."""
-
 LEAST_PAGE_ROWS: Final = 20
 _LONGEST_NAP_S: Final = 1.0
-
-_KEY_BYTES: Final = 16
-"""How many leading bytes of a row key the progress fraction uses."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +101,7 @@ class IndexBuild:
         self._lease = lease_on(bound, writer, needs=name)
         self._reindexer = RowReindexer(self._lease)
         self._rows = 0
-        self._pace = _Pace(rows_per_second, writer.catalog.monotonic_s)
+        self._pace = RowPace(rows_per_second, writer.catalog.monotonic_s)
         self._writers_know_s = writer.catalog.monotonic_s()
 
     @property
@@ -335,33 +330,6 @@ class IndexBuild:
         self._on_progress(BuildProgress(phase, self._rows, done / len(ranges)))
 
 
-class _Pace:
-    """Limits the average number of rows that are processed per second."""
-
-    def __init__(self, rows_per_second: float | None, monotonic_s: Callable[[], float]) -> None:
-        self._rows_per_second = rows_per_second
-        self._monotonic_s = monotonic_s
-        self._begun_s = monotonic_s()
-        self._rows = 0
-
-    @property
-    def round_rows(self) -> int:
-        """The largest number of rows of a round: with `rows_per_second`, the rows of one second."""
-        if self._rows_per_second is None:
-            return ROUND_ROWS
-        return max(1, min(ROUND_ROWS, int(self._rows_per_second)))
-
-    def keep(self, rows: int) -> Protocol[None]:
-        """Count processed rows, and wait until their average rate is within the limit."""
-        self._rows += rows
-        if self._rows_per_second is None:
-            return
-        taken_s = self._monotonic_s() - self._begun_s
-        early_s = self._rows / self._rows_per_second - taken_s
-        if early_s > 0:
-            yield from ask(Sleep(early_s))
-
-
 def _exists(table: str) -> Protocol[bool]:
     return (yield from described(table)) is not None
 
@@ -373,20 +341,3 @@ def _left(each: BuildRange) -> KeyRange:
 def _after(each: BuildRange, page: Sequence[Row]) -> BuildRange:
     """Return a range's progress after `page`: the range is finished if the page is empty."""
     return replace(each, next=page[-1].key + b"\x00" if page else None)
-
-
-def fraction_of(each: BuildRange) -> float:
-    """Return the finished fraction of a range, as if its row keys were spread evenly.
-
-    Examples:
-        >>> fraction_of(BuildRange(b"a", b"c", b"b"))
-        0.5
-    """
-    if each.next is None:
-        return 1.0
-    start, stop = _number(each.start), _number(each.stop) if each.stop else 1 << 8 * _KEY_BYTES
-    return (_number(each.next) - start) / max(1, stop - start)
-
-
-def _number(key: bytes) -> int:
-    return int.from_bytes(key[:_KEY_BYTES].ljust(_KEY_BYTES, b"\x00"), "big")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from hbase_orm.binding.bound_model import BoundModel
 from hbase_orm.index.catalog.differences import Difference, difference_of
 from hbase_orm.index.catalog.entry import CatalogIndex, IndexState
-from hbase_orm.index_admin.build import fraction_of
+from hbase_orm.index_admin.pace import fraction_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
 
 from hbase_orm.binding.dictionaries import in_namespace
-from hbase_orm.errors import FeatureMissingError
+from hbase_orm.migrate.autogenerate import compared
 from hbase_orm.migrate.errors import RevisionGraphError
 from hbase_orm.migrate.graph import RevisionGraph
 from hbase_orm.migrate.history import history_table, read_history
@@ -21,10 +19,6 @@ from hbase_orm.record.snapshots import declaration_of
 from hbase_orm.record.store import read_record
 from hbase_orm.session import Engine
 from hbase_orm.session.engine import runtime_of
-
-_AUTOGENERATE: Final = "hbase_orm.migrate.autogenerate"
-
-_Compared = Callable[[Sequence[type[Model]], Mapping[str, Declaration]], list[Operation]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +55,7 @@ def compare(engine: Engine, models: Sequence[type[Model]]) -> ModelComparison:
     }
     changed = [table for table in after if records.get(table) != after[table]]
     return ModelComparison(
-        tuple(_operations(models, records)),
+        tuple(compared(models, records)),
         {table: records[table] for table in changed if table in records},
         {table: after[table] for table in changed},
     )
@@ -93,17 +87,3 @@ def _records(tables: Iterable[str], namespace: str) -> Protocol[dict[str, Declar
         if record is not None:
             records[table] = record.current
     return records
-
-
-def _operations(
-    models: Sequence[type[Model]], records: Mapping[str, Declaration]
-) -> list[Operation]:
-    """Return the steps, as the module for them decides."""
-    try:
-        compared: _Compared = importlib.import_module(_AUTOGENERATE).compared
-    except ModuleNotFoundError as error:
-        raise FeatureMissingError(
-            "this release cannot compare models with records",
-            fix="write the steps of the revision by hand",
-        ) from error
-    return compared(models, records)

@@ -240,6 +240,17 @@ class AddFamily(Operation[None]):
 
 
 @dataclass(frozen=True, slots=True)
+class DeleteFamily(Operation[None]):
+    """Delete a column family of an existing table with all its cells, online. Needs Thrift2.
+
+    RejectedError is raised if the table does not have the family, or has no other one.
+    """
+
+    table: str
+    family: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class TruncateTable(Operation[None]):
     """Delete all rows of a table; its split keys and options stay, and it is enabled afterwards.
 
@@ -320,6 +331,7 @@ ADMINISTRATION: Final[tuple[type[Operation[Any]], ...]] = (
     AddFamily,
     CreateNamespace,
     CreateTable,
+    DeleteFamily,
     DisableTable,
     DropNamespace,
     DropTable,

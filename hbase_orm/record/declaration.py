@@ -14,6 +14,14 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Final
 
 from hbase_orm.ops import FamilyDescriptor
+from hbase_orm.record.declared_options import (
+    ModelOptions,
+    TableOptions,
+    model_options_of,
+    stored_model_options,
+    stored_table_options,
+    table_options_of,
+)
 from hbase_orm.record.specifications import Spec, same_key
 from hbase_orm.record.stored_values import StoredValue, latin, newer
 
@@ -51,12 +59,14 @@ class RecordedModel:
         former: The columns by the names that fields had before, the oldest first.
         later_keys: The later names of the key fields: for each change, all names in the order of
             `key`.
+        options: What else the model declares; None in a record of an earlier version.
     """
 
     key: tuple[str, ...]
     fields: Mapping[str, bytes]
     former: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
     later_keys: tuple[tuple[str, ...], ...] = ()
+    options: ModelOptions | None = None
 
     @property
     def names(self) -> dict[str, bytes]:
@@ -98,11 +108,13 @@ class RecordedIndex:
         entries: The text that describes how the entries are computed.
         split_keys: The split keys of new index tables.
         maintained: "always" if every write updates the entries, "manual" if only builds do.
+        spec: The specification of the entries; None in a record of an earlier version.
     """
 
     entries: str
     split_keys: tuple[bytes, ...] = ()
     maintained: str = "always"
+    spec: Spec | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +128,7 @@ class Declaration:
         period: The unit of the periods if each period has a table; empty if there is one table.
         is_guarded: Whether rows have guards.
         indexes: The indexes by name.
+        options: The options of new tables; None in a record of an earlier version.
     """
 
     families: Mapping[bytes, FamilyDescriptor]
@@ -123,6 +136,7 @@ class Declaration:
     period: str = ""
     is_guarded: bool = False
     indexes: Mapping[str, RecordedIndex] = field(default_factory=dict[str, RecordedIndex])
+    options: TableOptions | None = None
 
     def rows_of(self, declared: RecordedRows) -> RecordedRows | None:
         """Return the item of `rows` with which a model's declaration of its rows is compared.
@@ -200,6 +214,7 @@ def _text(data: bytes | None) -> str | None:
 
 
 def _stored(declaration: Declaration) -> Spec:
+    options = declaration.options
     return {
         "families": {
             name.decode("latin-1"): _options(family)
@@ -213,9 +228,11 @@ def _stored(declaration: Declaration) -> Spec:
                 "entries": index.entries,
                 "splits": [_text(key) for key in index.split_keys],
                 "maintained": index.maintained,
+                **({} if index.spec is None else {"spec": index.spec}),
             }
             for name, index in declaration.indexes.items()
         },
+        **({} if options is None else {"table": stored_table_options(options)}),
     }
 
 
@@ -251,14 +268,20 @@ def _stored_rows(rows: RecordedRows) -> Spec:
                 "fields": {field: _text(column) for field, column in model.fields.items()},
                 "former": {field: _text(column) for field, column in model.former.items()},
                 **({"later keys": list(map(list, model.later_keys))} if model.later_keys else {}),
+                **_stored_options(model),
             }
             for name, model in rows.models.items()
         },
     }
 
 
+def _stored_options(model: RecordedModel) -> Spec:
+    return {} if model.options is None else {"options": stored_model_options(model.options)}
+
+
 def _declaration_of(stored: StoredValue) -> Declaration:
-    content = stored.members("families", "period", "guarded", "rows", "indexes")
+    names = ("families", "period", "guarded", "rows", "indexes")
+    content = stored.members(*names, optional=frozenset({"table"}))
     families = {latin(name, options): options for name, options in content["families"].each()}
     rows = tuple(map(_rows_of, content["rows"].items()))
     if not rows:
@@ -269,15 +292,17 @@ def _declaration_of(stored: StoredValue) -> Declaration:
         content["period"].typed(str),
         content["guarded"].typed(bool),
         {name: _index_of(index) for name, index in content["indexes"].each()},
+        table_options_of(content["table"]) if "table" in content else None,
     )
 
 
 def _index_of(stored: StoredValue) -> RecordedIndex:
-    content = stored.members("entries", "splits", "maintained")
+    content = stored.members("entries", "splits", "maintained", optional=frozenset({"spec"}))
     return RecordedIndex(
         content["entries"].typed(str),
         tuple(key.data() for key in content["splits"].items()),
         content["maintained"].typed(str),
+        content["spec"].typed(dict) if "spec" in content else None,
     )
 
 
@@ -331,12 +356,13 @@ def _column_of(stored: StoredValue) -> RecordedColumn:
 
 def _model_of(stored: StoredValue) -> RecordedModel:
     later = "later keys"
-    content = stored.members("key", "fields", "former", optional=frozenset({later}))
+    content = stored.members("key", "fields", "former", optional=frozenset({later, "options"}))
     return RecordedModel(
         _names_of(content["key"]),
         {field: column.data() for field, column in content["fields"].each()},
         {field: column.data() for field, column in content["former"].each()},
         tuple(map(_names_of, content[later].items())) if later in content else (),
+        model_options_of(content["options"]) if "options" in content else None,
     )
 
 

@@ -15,6 +15,8 @@ from hbase_orm.record.declaration import (
     RecordedModel,
     RecordedRows,
 )
+from hbase_orm.record.index_specs import index_spec
+from hbase_orm.record.option_snapshots import options_of, table_options
 from hbase_orm.record.specifications import codec_spec, key_fields, key_spec
 from hbase_orm.rowkey.derivations import Fixed
 from hbase_orm.schema import ColumnSchema, TableSchema, record_types_of
@@ -46,13 +48,16 @@ def declaration_of(schemas: Sequence[TableSchema]) -> Declaration:
         "" if period is None else period.unit.name,
         any(schema.is_guarded for schema in schemas),
         {name: index for schema in schemas for name, index in _indexes_of(schema).items()},
+        table_options(schemas[0]),
     )
 
 
 def _indexes_of(schema: TableSchema) -> dict[str, RecordedIndex]:
     texts = declaration_texts(schema)
     return {
-        index.name: RecordedIndex(texts[index.name], index.split_keys, index.maintained)
+        index.name: RecordedIndex(
+            texts[index.name], index.split_keys, index.maintained, index_spec(index, schema)
+        )
         for index in schema.indexes
     }
 
@@ -87,6 +92,7 @@ def rows_of(schema: TableSchema) -> RecordedRows:
     if schema.version is not None:
         columns[schema.version.column] = _column(schema.version, "version")
     fields = {each.name: each.column for each in (*schema.columns, *schema.numbers)}
+    key = tuple(key_fields(schema.layout))
     for dynamic in schema.dynamics:
         names = codec_spec(dynamic.name_codec)
         columns[dynamic.prefix] = RecordedColumn("dynamic", codec_spec(dynamic.codec), names=names)
@@ -97,7 +103,7 @@ def rows_of(schema: TableSchema) -> RecordedRows:
         anchor=None if schema.anchor is None else schema.anchor.column,
         marker=schema.marker,
         columns=columns,
-        models={schema.model_name: RecordedModel(tuple(key_fields(schema.layout)), fields)},
+        models={schema.model_name: RecordedModel(key, fields, options=options_of(schema))},
         packed_bytes=schema.packed_bytes,
     )
 

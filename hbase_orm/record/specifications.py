@@ -18,8 +18,10 @@ from typing import Any, Final, TypeGuard
 
 from hbase_orm.codecs import Codec
 from hbase_orm.codecs.choices import Code, Enumerated
+from hbase_orm.codecs.fixed import ReversedText
 from hbase_orm.codecs.structures import Packed
 from hbase_orm.rowkey import KeyLayout, Part
+from hbase_orm.rowkey.derivations import OffsetOf, PeriodOf
 from hbase_orm.rowkey.nulls import OrNone
 from hbase_orm.rowkey.parts import Derivation
 from hbase_orm.rowkey.periods import Unit
@@ -48,6 +50,8 @@ def codec_spec(codec: Codec[Any]) -> Spec:
             spec[_CODES] = {value_text(value): data.hex() for value, data in pairs}
         case OrNone(part=part):
             spec["value"] = _part_spec(part, {})
+        case ReversedText(separator=separator):
+            spec |= {"separator": _plain(separator), "digit_reversed": True}
         case _ if is_dataclass(codec):
             own = {each.name: getattr(codec, each.name) for each in fields(codec) if each.compare}
             spec |= {name: _plain(value) for name, value in own.items() if name != "desc"}
@@ -91,6 +95,8 @@ def _derivation_spec(derivation: Derivation, numbers: Mapping[str, int]) -> Spec
     own = {each.name: getattr(derivation, each.name) for each in fields(derivation)}
     spec: Spec = {"derived": type(derivation).__name__}
     spec |= {name: _plain(value) for name, value in own.items() if name not in _UNSTORED}
+    if isinstance(derivation, (PeriodOf, OffsetOf)) and derivation.unit.every > 1:
+        spec["every"] = derivation.unit.every
     if derivation.inputs:
         spec["of"] = [_part_spec(each, numbers) for each in derivation.inputs]
     return spec

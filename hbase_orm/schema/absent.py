@@ -6,7 +6,7 @@ from typing import Any, Final, get_origin
 
 from hbase_orm.schema.tables import ColumnSchema, TableSchema
 
-_OF_EMPTY: Final = frozenset({bool, bytes, dict, float, frozenset, int, list, set, str, tuple})
+EMPTY_TYPES: Final = frozenset({bool, bytes, dict, float, frozenset, int, list, set, str, tuple})
 """The types that, as a `default_factory`, return an equal value at each call: empty or zero."""
 
 
@@ -34,5 +34,5 @@ def absent_value_in_entries(column: ColumnSchema) -> Any:
         return None
     factory: Any = column.default_factory
     kind = get_origin(factory) or factory
-    is_same_always = factory is None or (isinstance(kind, type) and kind in _OF_EMPTY)
+    is_same_always = factory is None or (isinstance(kind, type) and kind in EMPTY_TYPES)
     return column.new_default() if is_same_always else None

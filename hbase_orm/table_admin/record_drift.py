@@ -167,7 +167,8 @@ def updated(record: TableRecord, declared: DeclaredTable) -> TableRecord:
 
 
 def _merged(recorded: Declaration, declared: DeclaredTable) -> Declaration:
-    current = merged(recorded, declaration_of(declared.schemas))
+    own = declaration_of(declared.schemas)
+    current = replace(merged(recorded, own), options=own.options)
     families = {family.name: family for family in declared.families}
     return replace(current, families={**current.families, **families})
 

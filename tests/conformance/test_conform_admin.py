@@ -28,6 +28,7 @@ from hbase_orm.ops import (
     CreateNamespace,
     CreateTable,
     Delete,
+    DeleteFamily,
     DescribeTable,
     DisableTable,
     DropNamespace,
@@ -302,6 +303,35 @@ def test_adding_a_family_that_exists_is_refused(bench: Bench) -> None:
 def test_adding_a_family_to_a_missing_table_is_refused(subject: Subject, name: str) -> None:
     with pytest.raises(TableNotFoundError):
         subject.gateway.execute(AddFamily(name, PLAIN))
+
+
+@pytest.mark.feature(Feature.SCHEMA)
+def test_a_family_is_deleted_with_its_cells(subject: Subject, name: str) -> None:
+    _create(subject, name)
+    bench = Bench(subject, name)
+    bench.put(b"d:x", b"1")
+    bench.run(AddFamily(name, FamilyDescriptor(b"new")))
+    bench.put(b"new:y", b"2")
+
+    bench.run(DeleteFamily(name, b"new"))
+
+    assert [family.name for family in bench.run(DescribeTable(name)).families] == [b"d"]
+    assert bench.values() == {b"d:x": b"1"}
+    bench.run(AddFamily(name, FamilyDescriptor(b"new")))
+    assert bench.values() == {b"d:x": b"1"}
+
+
+@pytest.mark.feature(Feature.SCHEMA)
+@pytest.mark.parametrize("family", [b"nope", b"d"])
+def test_a_missing_family_and_the_only_one_cannot_be_deleted(
+    subject: Subject, name: str, family: bytes
+) -> None:
+    _create(subject, name)
+
+    with pytest.raises(RejectedError) as caught:
+        subject.gateway.execute(DeleteFamily(name, family))
+
+    _pass_on_missing_feature(caught.value)
 
 
 @pytest.mark.feature(Feature.SCHEMA)

@@ -26,6 +26,7 @@ from hbase_orm.ops import (
     CreateNamespace,
     CreateTable,
     Delete,
+    DeleteFamily,
     DescribeTable,
     DisableTable,
     DropNamespace,
@@ -90,6 +91,7 @@ COMMON: tuple[Operation[Any], ...] = (
 THRIFT2: tuple[Operation[Any], ...] = (
     *COMMON,
     AddFamily("t", FamilyDescriptor(b"d")),
+    DeleteFamily("t", b"d"),
     ModifyFamily("t", b"d", {"versions": 2}),
     ModifyTable("t", {"durability": "SYNC_WAL"}),
     TruncateTable("t"),

@@ -15,6 +15,7 @@ from hbase_orm.ops import (
     CheckAndMutate,
     CreateNamespace,
     CreateTable,
+    DeleteFamily,
     FamilyDescriptor,
     GetVersions,
     ListNamespaces,
@@ -34,6 +35,7 @@ R = TypeVar("R")
 _THRIFT2_ONLY = (
     AddFamily,
     CreateNamespace,
+    DeleteFamily,
     ListNamespaces,
     ModifyFamily,
     ModifyTable,

@@ -25,7 +25,8 @@ HIDDEN_IMPORTS: set[str] = {
     "testing.leftovers",
     "testing.plugin",
 }
-REPEATED_CLASSES = {"Operation"}  # of a gateway, and of a migration: both are users' words
+# Operations of revisions have Alembic's words, which are those of some requests too.
+REPEATED_CLASSES: set[str] = {"AddFamily", "CreateTable", "DropTable", "Operation"}
 LONG_MODULES: set[str] = set()
 
 # Below the driver, or beside the library; everything else is above it.
@@ -54,6 +55,7 @@ RUNS_PROTOCOLS = {
     "migrate.runner_lock": "takes, renews (on a thread) and releases the lock, and records each step",
     "migrate.comparison": "reads records for a command",
     "writing.bulk": "verbs of the bulk writer, and the threads on which its batches are run",
+    "migrate.operations.migrated_table": "operations of migrations, which save a checkpoint between two",
     "numbering.sequence": "the call of a sequence, which takes a block",
 }
 

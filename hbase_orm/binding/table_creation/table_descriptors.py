@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Final
 
@@ -77,8 +78,13 @@ def longest_ttl_s(schema: TableSchema) -> int | None:
 
     None (no TTL) if a data family may keep cells without limit.
     """
+    return lasting_ttl_s(schema.families)
+
+
+def lasting_ttl_s(families: Iterable[FamilyDescriptor]) -> int | None:
+    """Return the TTL of guards and index entries for rows with these families, as above."""
     ttls = [
-        None if family.min_versions else family.ttl_s for family in schema.families
+        None if family.min_versions else family.ttl_s for family in families
     ]  # MIN_VERSIONS keeps cells visible after their TTL
     known = [ttl for ttl in ttls if ttl is not None]
     return max(known) + _DEAD_GUARD_TTL_S if len(known) == len(ttls) else None

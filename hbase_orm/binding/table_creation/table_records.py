@@ -276,6 +276,7 @@ def merged(recorded: Declaration, declared: Declaration) -> Declaration:
         rows=tuple(rows),
         is_guarded=recorded.is_guarded or declared.is_guarded,
         indexes={**recorded.indexes, **declared.indexes},
+        options=recorded.options or declared.options,
     )
 
 

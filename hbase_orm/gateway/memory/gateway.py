@@ -28,6 +28,7 @@ from hbase_orm.ops import (
     CloseScanner,
     CreateNamespace,
     CreateTable,
+    DeleteFamily,
     DescribeTable,
     DisableTable,
     DropNamespace,
@@ -159,6 +160,7 @@ class MemoryGateway:
             CreateTable: lambda request: tables.create(
                 request.descriptor, request.split_keys, self._clock()
             ),
+            DeleteFamily: lambda request: tables.delete_family(request.table, request.family),
             DescribeTable: lambda request: tables.get(request.table).descriptor,
             DisableTable: lambda request: tables.disable(request.table),
             DropNamespace: lambda request: tables.drop_namespace(request.namespace),

@@ -125,6 +125,24 @@ class MemoryTables:
         table.descriptor = replace(table.descriptor, families=tuple(families))
         table.families[family.name] = family
 
+    def delete_family(self, name: str, family: bytes) -> None:
+        """Delete a family with its cells; raise an error if the table has no such or no other."""
+        table = self.get(name)
+        others = tuple(each for each in table.descriptor.families if each.name != family)
+        if family not in table.families or not others:
+            raise RejectedError(
+                "the column family does not exist, or is the only one of the table",
+                table=name,
+                family=family,
+                fix="name one of several families of the table",
+            )
+        table.descriptor = replace(table.descriptor, families=others)
+        del table.families[family]
+        for key in [key for key, cells in table.rows.items() if cells.pop(family, None)]:
+            if not table.rows[key]:
+                del table.rows[key]
+                table.keys.remove(key)
+
     def modify_family(self, name: str, family: bytes, options: Mapping[str, Any]) -> None:
         """Change some options of a family; raise an error if the table does not have it."""
         table = self.get(name)

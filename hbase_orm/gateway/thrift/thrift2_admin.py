@@ -24,6 +24,7 @@ from hbase_orm.ops import (
     AddFamily,
     CreateNamespace,
     CreateTable,
+    DeleteFamily,
     DescribeTable,
     DisableTable,
     DropNamespace,
@@ -159,6 +160,10 @@ def _add_family(client: Any, operation: AddFamily) -> None:
     client.addColumnFamily(_table_name(operation.table), thrift_family(operation.family))
 
 
+def _delete_family(client: Any, operation: DeleteFamily) -> None:
+    client.deleteColumnFamily(_table_name(operation.table), operation.family)
+
+
 def _modify_family(client: Any, operation: ModifyFamily) -> None:
     table = _table_name(operation.table)
     described = client.getTableDescriptor(table)
@@ -230,6 +235,7 @@ ADMIN_CALLS: Mapping[type[Operation[Any]], Call] = {
     AddFamily: _add_family,
     CreateNamespace: _create_namespace,
     CreateTable: _create_table,
+    DeleteFamily: _delete_family,
     DescribeTable: _describe_table,
     DisableTable: _disable_table,
     DropNamespace: _drop_namespace,

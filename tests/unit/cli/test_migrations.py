@@ -6,7 +6,6 @@ import io
 import json
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -348,8 +347,7 @@ def steps(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         assert dict(records).keys() <= {"parts"}
         return steps
 
-    module = SimpleNamespace(compared=compared)
-    monkeypatch.setitem(sys.modules, "hbase_orm.migrate.autogenerate", module)
+    monkeypatch.setattr("hbase_orm.migrate.comparison.compared", compared)
     return steps
 
 

@@ -48,6 +48,7 @@ _REPEATABLE: list[Operation[Any]] = [
 ]
 _UNREPEATABLE: list[Operation[Any]] = [
     ops.AddFamily("t", _FAMILY),
+    ops.DeleteFamily("t", b"d"),
     ops.TruncateTable("t"),
     ops.Append("t", b"r", {b"d:a": b"1"}),
     ops.CheckAndMutate("t", b"d:a", b"", _STAMPED),

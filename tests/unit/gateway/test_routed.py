@@ -46,6 +46,7 @@ _DATA: list[Operation[Any]] = [
 ]
 _ATOMIC: list[Operation[Any]] = [
     ops.AddFamily("t", _FAMILY),
+    ops.DeleteFamily("t", b"d"),
     ops.TruncateTable("t"),
     ops.CheckAndMutate("t", b"d:a", b"", _PUT),
     ops.CreateNamespace("n"),

@@ -28,6 +28,7 @@ from hbase_orm.gateway.memory.gateway import MemoryGateway
 from hbase_orm.index.catalog.catalog import read_entry
 from hbase_orm.index.catalog.entry import IndexState, TableState
 from hbase_orm.index_admin import build as index_build
+from hbase_orm.index_admin import pace
 from hbase_orm.index_admin.build import BuildProgress
 from hbase_orm.ops import MutateRows, Put, RowMutation
 from tests.support.shop_processes import (
@@ -59,7 +60,7 @@ OF_C1 = select(Order.number).where(Order.customer == "c1")
 
 @pytest.fixture(autouse=True)
 def small_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(index_build, "ROUND_ROWS", 4)
+    monkeypatch.setattr(pace, "ROUND_ROWS", 4)
     monkeypatch.setattr(index_build, "LEAST_PAGE_ROWS", 4)
 
 

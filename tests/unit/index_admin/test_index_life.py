@@ -31,6 +31,7 @@ from hbase_orm.gateway.memory.gateway import MemoryGateway
 from hbase_orm.index.catalog.entry import IndexState
 from hbase_orm.index.upkeep.compare import Finding
 from hbase_orm.index_admin import build as index_build
+from hbase_orm.index_admin import pace
 from hbase_orm.index_admin.build import BuildProgress
 from hbase_orm.ops import DropTable, ListTables, MutateRows, Put, RowMutation
 from tests.support.shop_processes import (
@@ -60,7 +61,7 @@ def engine(gateway: MemoryGateway) -> Engine:
 
 @pytest.fixture(autouse=True)
 def small_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(index_build, "ROUND_ROWS", 4)
+    monkeypatch.setattr(pace, "ROUND_ROWS", 4)
     monkeypatch.setattr(index_build, "LEAST_PAGE_ROWS", 4)
 
 

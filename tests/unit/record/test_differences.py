@@ -265,3 +265,36 @@ def test_an_undecided_error_says_what_programs_without_thrift2_cannot_detect() -
         "or, if the table was made again by other means, which programs without Thrift2 cannot "
         "detect, run 'hbase-orm tables adopt'"
     )
+
+
+def test_periods_of_another_length_are_another_row_key() -> None:
+    class One(Model, table="differences"):
+        d = Family()
+        at: Key[datetime] = key(codecs.millis())
+        note: Mapped[str] = column(d, "n")
+        __rowkey__ = rowkey(Period("hour", every=6, of=at), Offset("hour", every=6, of=at))
+
+    class Other(Model, table="differences"):
+        d = Family()
+        at: Key[datetime] = key(codecs.millis())
+        note: Mapped[str] = column(d, "n")
+        __rowkey__ = rowkey(Period("hour", of=at), Offset("hour", of=at))
+
+    assert shown(One, Other) == [
+        (
+            'row key, component 1: recorded Period("hour", of=at, every=6, codec=codecs.millis()), '
+            'declared Period("hour", of=at, codec=codecs.millis())'
+        ),
+        (
+            'row key, component 2: recorded Offset("hour", of=at, every=6, codec=codecs.uint32()), '
+            'declared Offset("hour", of=at, codec=codecs.uint32())'
+        ),
+    ]
+
+
+def test_text_that_is_stored_backwards_is_another_codec() -> None:
+    other = changed(note=column(DATA, "n", codec=codecs.text(digit_reversed=True)))
+
+    assert shown(Recorded, other) == [
+        "codec of column d:n: recorded codecs.text(), declared codecs.text(digit_reversed=True)"
+    ]

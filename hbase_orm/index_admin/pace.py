@@ -1,0 +1,65 @@
+"""Limits the rate of work on many rows, and estimates how much of it is done."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from hbase_orm.index.catalog.entry import BuildRange
+from hbase_orm.ops import Protocol, Sleep, ask
+
+ROUND_ROWS: Final = 2000
+"""The largest number of rows between two checkpoints, in all ranges together."""
+
+_KEY_BYTES: Final = 16
+"""How many leading bytes of a row key the progress fraction uses."""
+
+
+class RowPace:
+    """Limits the average number of rows that are processed per second."""
+
+    def __init__(self, rows_per_second: float | None, monotonic_s: Callable[[], float]) -> None:
+        """Start the clock.
+
+        Args:
+            rows_per_second: The largest average number of rows per second; None for no limit.
+            monotonic_s: A clock that never goes back.
+        """
+        self._rows_per_second = rows_per_second
+        self._monotonic_s = monotonic_s
+        self._begun_s = monotonic_s()
+        self._rows = 0
+
+    @property
+    def round_rows(self) -> int:
+        """The largest number of rows of a round: with `rows_per_second`, the rows of one second."""
+        if self._rows_per_second is None:
+            return ROUND_ROWS
+        return max(1, min(ROUND_ROWS, int(self._rows_per_second)))
+
+    def keep(self, rows: int) -> Protocol[None]:
+        """Count processed rows, and wait until their average rate is within the limit."""
+        self._rows += rows
+        if self._rows_per_second is None:
+            return
+        taken_s = self._monotonic_s() - self._begun_s
+        early_s = self._rows / self._rows_per_second - taken_s
+        if early_s > 0:
+            yield from ask(Sleep(early_s))
+
+
+def fraction_of(each: BuildRange) -> float:
+    """Return the finished fraction of a range, as if its row keys were spread evenly.
+
+    Examples:
+        >>> fraction_of(BuildRange(b"a", b"c", b"b"))
+        0.5
+    """
+    if each.next is None:
+        return 1.0
+    start, stop = _number(each.start), _number(each.stop) if each.stop else 1 << 8 * _KEY_BYTES
+    return (_number(each.next) - start) / max(1, stop - start)
+
+
+def _number(key: bytes) -> int:
+    return int.from_bytes(key[:_KEY_BYTES].ljust(_KEY_BYTES, b"\x00"), "big")

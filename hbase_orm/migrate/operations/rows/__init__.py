@@ -1,0 +1,1 @@
+"""What operations do to rows: walks, changes, copies, estimates."""

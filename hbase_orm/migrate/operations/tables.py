@@ -1,0 +1,154 @@
+"""Operations that create and drop tables."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+
+from hbase_orm.binding.table_creation.existing_tables import described
+from hbase_orm.binding.table_creation.model_tables import drop_table, index_tables
+from hbase_orm.index.catalog.catalog import read_entry
+from hbase_orm.index.catalog.entry import VERSION_COLUMN
+from hbase_orm.index.catalog.registration import unregister
+from hbase_orm.migrate.operations.migrated_table import MigratedTable
+from hbase_orm.migrate.operations.operation import (
+    Checkpoint,
+    Estimate,
+    Irreversible,
+    Migration,
+    Operation,
+)
+from hbase_orm.migrate.operations.rebuilt import models_of
+from hbase_orm.migrate.operations.refusals import TargetExistsError
+from hbase_orm.migrate.operations.source_text import call
+from hbase_orm.ops import Protocol, RenewTimeLimit, ask
+from hbase_orm.record.store import delete_record, read_record
+
+
+@dataclass(frozen=True)
+class CreateTable(Operation):
+    """Create a table with its indexes and its record, as the declaration after the revision says.
+
+    The tables of a model with a table for each period are created by writes, or by
+    `engine.create_tables(M, periods=...)`.
+
+    Attributes:
+        table: The table.
+    """
+
+    table: str
+    _: KW_ONLY
+    comment: str = ""
+
+    def describe(self) -> str:
+        """Return the operation as one line."""
+        return f"create table {self.table}"
+
+    def reverse(self) -> Operation | Irreversible:
+        """Return the drop of the table."""
+        return DropTable(self.table)
+
+    def estimate(self, migration: Migration) -> Estimate:
+        """Return the estimate: some requests."""
+        return Estimate((MigratedTable(migration, self.table).name,), None, 10, None)
+
+    def run(self, migration: Migration, checkpoint: Checkpoint) -> None:
+        """Create the table.
+
+        Raises:
+            TargetExistsError: The table existed before the operation was begun.
+            DeclarationError: The revision lacks what is needed to make the table.
+        """
+        table = MigratedTable(migration, self.table)
+        declaration = table.after
+        models = models_of(table, declaration)
+        if not checkpoint.position:
+            refuse_existing(table)
+        if migration.options.dry_run or declaration.period:
+            return
+        checkpoint.save({"phase": "create"})
+        migration.engine.create_tables(*models.values())
+
+    def source(self) -> str:
+        """Return the Python source."""
+        return call("CreateTable", self.table, comment=self.comment)
+
+
+def refuse_existing(table: MigratedTable) -> None:
+    """Raise an error if a table that an operation makes exists already.
+
+    Raises:
+        TargetExistsError: It exists.
+    """
+    if table.after.period or table.run(described(table.name)) is None:
+        return
+    record = table.run(read_record(table.name))
+    raise TargetExistsError(
+        "the table that the revision makes exists already",
+        table=table.name,
+        has_record=record is not None,
+        fix="drop or rename the table; or, if it is what the revision makes, stamp the revision: "
+        "'hbase-orm stamp'",
+    )
+
+
+@dataclass(frozen=True)
+class DropTable(Operation):
+    """Drop a table with all its rows, its indexes and its record. Dictionaries stay.
+
+    Attributes:
+        table: The table.
+    """
+
+    table: str
+    _: KW_ONLY
+    comment: str = ""
+
+    def describe(self) -> str:
+        """Return the operation as one line."""
+        return f"drop table {self.table} with all its rows"
+
+    def reverse(self) -> Operation | Irreversible:
+        """Return why there is no way back."""
+        return Irreversible("the rows of the table are deleted")
+
+    def estimate(self, migration: Migration) -> Estimate:
+        """Return the estimate: some requests."""
+        name = MigratedTable(migration, self.table).name
+        return Estimate((name,), None, 10, None, f"all rows of {self.table} are deleted")
+
+    def run(self, migration: Migration, checkpoint: Checkpoint) -> None:  # noqa: ARG002  # repeatable
+        """Drop the table; a table that does not exist is left out.
+
+        Raises:
+            TableHeldError: Another program uses the table exclusively.
+        """
+        table = MigratedTable(migration, self.table)
+        record = table.run(read_record(table.name))
+        names = [table.name] if record is None else table.existing(record.current)
+        if migration.options.dry_run:
+            return
+        table.runtime.clean_up.finish()  # its deletes must not reach later tables of the names
+        table.run(table.refuse_held(names))
+        for name in names:
+            table.run(_dropped(name))
+            table.runtime.catalog.forget(name)
+        table.run(delete_record(table.name))
+        table.runtime.catalog.forget(table.name)
+
+    def source(self) -> str:
+        """Return the Python source."""
+        return call("DropTable", self.table, comment=self.comment)
+
+
+def _dropped(table: str) -> Protocol[None]:
+    yield from ask(RenewTimeLimit())
+    entry = yield from read_entry(table)
+    names = [] if entry is None else [name for name in entry.indexes if name != VERSION_COLUMN]
+    indexes: list[str] = []
+    if names:
+        indexes = yield from index_tables([f"{table}_ix_{name}" for name in names])
+    for each in (table, *indexes):
+        yield from ask(RenewTimeLimit())
+        yield from drop_table(each)
+    if entry is not None:
+        yield from unregister(table)

@@ -1,0 +1,1 @@
+"""Makes model classes from the record of a table, for programs without the original classes."""

@@ -1,0 +1,61 @@
+"""Compares the class of a model with the record that it was made from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from hbase_orm.errors import DeclarationError
+from hbase_orm.index.catalog.declaration_text import declaration_texts
+from hbase_orm.record.declaration import Declaration
+from hbase_orm.record.rebuilding.class_bodies import RecordedClass
+from hbase_orm.record.snapshots import rows_of
+from hbase_orm.schema import TableSchema
+
+
+def check_agrees(schema: TableSchema, recorded: RecordedClass, declaration: Declaration) -> None:
+    """Refuse a class whose keys, cells or index entries are not those of the record.
+
+    Raises:
+        DeclarationError: Something differs; the error shows both.
+    """
+    rows = rows_of(schema)
+    if rows.key != recorded.rows.key:
+        raise _differs(recorded, "row key", recorded.rows.key, rows.key)
+    for column, own in rows.columns.items():
+        known = recorded.rows.columns[column]
+        if replace(own, is_required=False) != replace(known, is_required=False):
+            raise _differs(recorded, f"column {column.decode(errors='replace')}", known, own)
+    for index in schema.indexes:
+        entries = declaration.indexes[index.name].entries
+        texts = [declaration_texts(schema, names)[index.name] for names in _names(recorded)]
+        if entries not in texts:
+            raise _differs(recorded, f"index {index.name}", entries, texts[-1])
+
+
+def _names(recorded: RecordedClass) -> Iterator[dict[str, str]]:
+    """Yield what the models of the rows call the fields, from the names that one model has.
+
+    An index is described by the names of any of them, as they were before or as they are.
+    """
+    for model in (*recorded.rows.models.values(), recorded.model):
+        for key in (model.key, *model.later_keys):
+            for fields in (model.former, model.names):
+                names = dict(zip(recorded.keys, key, strict=False))
+                by_column = {column: field for field, column in fields.items()}
+                yield names | {
+                    name: by_column.get(column, name)
+                    for name, column in recorded.model.fields.items()
+                }
+
+
+def _differs(recorded: RecordedClass, subject: str, known: Any, own: Any) -> DeclarationError:
+    return DeclarationError(
+        "the class that was made from the record is not what the record describes",
+        table=recorded.supplied.table,
+        model=recorded.name,
+        subject=subject,
+        recorded=known,
+        made=own,
+    )
