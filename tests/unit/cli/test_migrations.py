@@ -260,7 +260,7 @@ def test_what_cannot_be_undone_is_asked_about(
 
     assert without_terminal[0] == 2
     assert "give --yes" in without_terminal[2]
-    assert refused[0] == 130
+    assert refused[0] == 1  # nothing was changed
     assert "3f2a step 2, at memory://" in refused[2]
     assert before == {}
     assert accepted[:2] == (0, "current: 3f2a\n")
