@@ -221,7 +221,6 @@ class _JoinedRequest:
         )
 
     def add(self, request: _Request, rows: set[bytes], size_bytes: int) -> None:
-        """Add a request."""
         self.requests.append(request)
         self.rows |= rows
         self.size_bytes += size_bytes

@@ -73,7 +73,6 @@ class _Assembly:
     _names: list[str] = field(default_factory=list)
 
     def parts(self) -> tuple[Part, ...]:
-        """Return the parts in order."""
         return tuple(self.part(component) for component in self.components)
 
     def part(self, source: KeySource) -> Part:

@@ -154,9 +154,11 @@ class Existence:
     """What shows that a row exists, as the record of its table says.
 
     Attributes:
-        anchor: The column that every row has; None if there is no such column.
-        marker: The column that every put writes; None if there is an anchor.
-        required: The columns that every row has, in the order of the record.
+        anchor: The column that every row has. None if there is no such column, or if the table is
+            plain and the model does not declare the column.
+        marker: The column that every put writes so that the row exists; None if puts need none.
+        required: The record's required columns, in its order. Rows may lack some of them, because
+            other programs may not declare them.
         counters: The counters; they do not show that a guarded row exists.
         is_guarded: Whether rows have guards. Any cell shows that a row without a guard exists.
     """
@@ -194,15 +196,15 @@ class TableSchema:
         version: The column that counts the writes of a row, or None.
         timestamps: Who sets the timestamps of cells, "server" or "client"; None means the engine's
             option.
-        existence: What shows that a row exists, as the record of the table says. None without a
-            record: then this model's columns and their order decide.
+        existence: What shows that a row exists, as the record of the table says. None if no record
+            describes this model's rows: then this model's columns and their order decide.
         type_existence: The `existence` of each record type of a base, by the bytes of the type in
             row keys.
         anchor: A guarded row exists exactly if it has a cell in this column. It is the anchor in
             the table's record. Without a record, it is the first required plain column that is not
             deferred. None if there is no such column.
-        marker: The column that every put of a model without an anchor writes, so that the row
-            exists; None for a model with an anchor.
+        marker: The column that every put writes so that the row exists; None if puts need none. A
+            model with an anchor needs none.
         deferred: The plain columns that reads of objects leave out.
         column_by_name: The plain columns, counters and the version by the name of their field.
         codecs: The codec of each field by name. A key field has the codec of the row key, every
