@@ -36,7 +36,7 @@ class KeyPlacement(Enum):
     ANYWHERE = "anywhere"
     LAST = "the bytes do not show their end, so they must be last in the row key"
     LAST_ASCENDING = "the bytes do not show their end, so they must be last and ascending"
-    ASCENDING = "in row keys, the format's owner writes descending values with other bytes"
+    ASCENDING = "the format's owner writes other bytes in row keys if values descend"
 
     def holds(self, *, is_last: bool, desc: bool) -> bool:
         """Return whether a codec with this placement may be used for a part of a row key.
