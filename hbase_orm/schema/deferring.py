@@ -67,7 +67,7 @@ def columns_read(schema: TableSchema, loaded: AbstractSet[str]) -> tuple[bytes, 
     """Return the columns and families that a get of objects requests.
 
     A family is requested whole if none of its columns is left out, or if it has dynamic columns. Of
-    any other family, the get requests each column that is not left out.
+    any other family, the get requests each column that is not left out, and the anchor or marker.
 
     Args:
         schema: The schema of the model.
