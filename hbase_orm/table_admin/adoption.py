@@ -29,6 +29,7 @@ from hbase_orm.index.entries.targets import GUARD_FAMILY
 from hbase_orm.numbering.create_tables import create_if_missing
 from hbase_orm.ops import (
     CreateTable,
+    FamilyDescriptor,
     ModifyTable,
     Protocol,
     RenewTimeLimit,
@@ -281,14 +282,27 @@ def _declaration(
 ) -> Declaration:
     """Return what models declare, corrected by what was seen.
 
-    The families have the options of the table. Columns that rows lack are not required, and none of
-    them is the anchor, because that would hide the rows.
+    The families have the options of the table, but not the settings that no model declares: those
+    are of other programs, and an alteration keeps them. Columns that rows lack are not required,
+    and none of them is the anchor, because that would hide the rows.
     """
     declared = declaration_of(schemas)
-    families = {family.name: family for family in live.families if family.name in declared.families}
+    families = {
+        family.name: _with_declared_settings(family, declared.families[family.name])
+        for family in live.families
+        if family.name in declared.families
+    }
     kinds = list(_kinds(schemas))
     rows = [_seen(each, kinds, sample) for each in declared.rows]
     return replace(declared, families=families, rows=tuple(rows))
+
+
+def _with_declared_settings(live: FamilyDescriptor, declared: FamilyDescriptor) -> FamilyDescriptor:
+    return replace(
+        live,
+        configuration={n: v for n, v in live.configuration.items() if n in declared.configuration},
+        attributes={n: v for n, v in live.attributes.items() if n in declared.attributes},
+    )
 
 
 def _kinds(schemas: Sequence[TableSchema]) -> Iterator[TableSchema]:
