@@ -24,6 +24,7 @@ from hbase_orm.index.catalog.entry import (
     IndexState,
     TableState,
 )
+from hbase_orm.index.catalog.entry_details import same_declaration
 from hbase_orm.ops import (
     CloseScanner,
     Operation,
@@ -269,7 +270,7 @@ def unreadable(bound: BoundModel, entry: CatalogEntry | None) -> dict[str, str]:
 def _reason(index: IndexSchema, bound: BoundModel, known: CatalogIndex | None) -> str:
     if known is None or known.state is IndexState.ABSENT:
         return "ABSENT, it is not built"
-    if known.entries != bound.indexes[index.name]:
+    if not same_declaration(known.entries, bound.indexes[index.name]):
         return "it was built with another declaration"
     if known.state is not IndexState.READABLE:
         doing = "being built" if known.build else "being dropped, or must be built again"
