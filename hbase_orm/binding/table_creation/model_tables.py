@@ -291,11 +291,12 @@ def manual_indexes(guarded: GuardedTable) -> frozenset[str]:
 def drop(bound: BoundModel) -> Protocol[list[str]]:
     """Drop a model's base table and index tables; return the names of the dropped tables.
 
-    This includes index tables of earlier builds, and tables of indexes that only the catalog has.
+    This includes index tables of earlier builds, and tables of indexes that only the catalog has:
+    the model may be a view that declares none.
     """
     schema = bound.schema
     declared = {index.table for index in schema.indexes}
-    is_catalogued = bound.guarded is not None and (yield from described(catalog.CATALOG_TABLE))
+    is_catalogued = bound.guarded is not None or not schema.is_foreign
     if is_catalogued:
         entry = yield from catalog.read_entry(schema.table)
         # A version column has no table.

@@ -71,6 +71,12 @@ def names_column(description: str, column: bytes) -> bool:
     return re.search(rf"(?:^|\bof |\binclude |\bby |, ){name}(?=[ \],]|$)", text) is not None
 
 
+def copies_columns(description: str) -> bool:
+    """Return whether the entries of an index with this declaration text copy columns."""
+    start = description.partition(" where ")[0].partition(BEFORE_ROW_KEY)[0]
+    return re.search(r"\] (?:salt \d+ )?include ", start) is not None
+
+
 def part_text(part: Part, names: Names = _OWN) -> str:
     """Return the text that describes how the bytes of one part of a row key are computed."""
     derivation = part.derivation
