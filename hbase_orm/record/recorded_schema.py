@@ -32,7 +32,8 @@ def _existence(schema: TableSchema, rows: RecordedRows, declaration: Declaration
     if not declaration.is_guarded and _may_lack_anchor(schema, rows):
         shared = _required_by_all(schema, rows)
         needs_marker = schema.is_guarded or not shared
-        return Existence(None, _marker(declaration) if needs_marker else None, shared)
+        marker = _marker(declaration) if needs_marker else None
+        return Existence(None, marker, shared, is_recorded=schema.model_name in rows.models)
     required = tuple(name for name, column in rows.columns.items() if column.is_required)
     counters = frozenset(name for name, column in rows.columns.items() if column.role == "counter")
     return Existence(

@@ -236,7 +236,9 @@ class TableComparison:
         for name, index in others.items():
             yield from ask(RenewTimeLimit())
             existing = yield from described(index.table or f"{declared.table}_ix_{name}")
-            for family in () if existing is None else existing.families:
+            if existing is None:
+                continue
+            for family in existing.families:
                 differing += own_family_differences(existing.name, family, ttl, self._decidable)
         return differing
 

@@ -296,8 +296,8 @@ def drop(bound: BoundModel) -> Protocol[list[str]]:
     """
     schema = bound.schema
     declared = {index.table for index in schema.indexes}
-    is_catalogued = bound.guarded is not None or not schema.is_foreign
-    if is_catalogued:
+    entry = None
+    if bound.guarded is not None or not schema.is_foreign:
         entry = yield from catalog.read_entry(schema.table)
         # A version column has no table.
         names = (entry.indexes.keys() if entry else set()) - {VERSION_COLUMN}
@@ -306,7 +306,7 @@ def drop(bound: BoundModel) -> Protocol[list[str]]:
     dropped = yield from drop_table(schema.table)
     for table in indexes:
         dropped += yield from drop_table(table)
-    if is_catalogued:
+    if entry is not None and not entry.is_unregistered:
         yield from unregister(schema.table)
     return dropped
 

@@ -112,7 +112,9 @@ def test_another_type_under_another_version_is_used() -> None:
 
         beside(engine).create_tables(second)
 
-        assert beside(engine).session().get(second, name="a").value == [1.0]
+        row = beside(engine).session().get(second, name="a")
+        assert row is not None
+        assert row.value == [1.0]
 
 
 def test_a_type_is_compared_only_where_both_sides_have_it() -> None:
