@@ -34,8 +34,8 @@ def _existence(schema: TableSchema, rows: RecordedRows, declaration: Declaration
         own = {c.column for c in schema.columns if c.is_required and not c.deferred}
         shared = _required_by_all(own, rows)
         sure = shared if _has_view(rows) else own
-        needs_marker = schema.is_guarded or not sure
-        return Existence(None, _marker(declaration) if needs_marker else None, shared)
+        marker = _marker(declaration) if schema.is_guarded or not sure else None
+        return Existence(None, marker, shared, is_recorded=schema.model_name in rows.models)
     required = tuple(name for name, column in rows.columns.items() if column.is_required)
     counters = frozenset(name for name, column in rows.columns.items() if column.role == "counter")
     return Existence(

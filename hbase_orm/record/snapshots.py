@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from hbase_orm.index.catalog.declaration_text import declaration_texts
+from hbase_orm.index.catalog.entry_details import without_details
 from hbase_orm.ops import FamilyDescriptor
 from hbase_orm.record.declaration import (
     NO_TYPE,
@@ -52,7 +53,9 @@ def declaration_of(schemas: Sequence[TableSchema]) -> Declaration:
 def _indexes_of(schema: TableSchema) -> dict[str, RecordedIndex]:
     texts = declaration_texts(schema)
     return {
-        index.name: RecordedIndex(texts[index.name], index.split_keys, index.maintained)
+        index.name: RecordedIndex(
+            without_details(texts[index.name]), index.split_keys, index.maintained
+        )
         for index in schema.indexes
     }
 

@@ -19,6 +19,7 @@ from typing import Any, Final, TypeGuard
 from hbase_orm.codecs import Codec
 from hbase_orm.codecs.choices import Code, Enumerated
 from hbase_orm.codecs.structures import Packed
+from hbase_orm.record.packed_types import packed_type_text
 from hbase_orm.rowkey import KeyLayout, Part
 from hbase_orm.rowkey.nulls import OrNone
 from hbase_orm.rowkey.parts import Derivation
@@ -34,14 +35,19 @@ _UNSTORED: Final = frozenset({"inputs", "sorts", "repeating", "values", "functio
 
 
 _CODES: Final = "codes"
+_PACKED: Final = "packed"
+"""The version and the type of packed values, if the type is known; the first records lack it."""
 
 
 def codec_spec(codec: Codec[Any]) -> Spec:
     """Return the specification of a codec."""
     spec: Spec = {"codec": codec.name}
     match codec:
-        case Packed() | RecordTypeCodec():
-            pass  # their values carry a version, or are declared by the classes of a base
+        case Packed(type_=type_, version=version):
+            text = packed_type_text(type_)
+            spec |= {} if text is None else {_PACKED: {"version": version, "type": text}}
+        case RecordTypeCodec():
+            pass  # its values are declared by the classes of a base
         case Enumerated(inner=inner):
             spec["values"] = codec_spec(inner)
         case Code(pairs=pairs):
@@ -138,11 +144,10 @@ def _reads_alike(recorded: Any, declared: Any) -> bool:
         case dict(), dict():
             old: Spec = recorded
             new: Spec = declared
-            return old.keys() == new.keys() and all(
-                _same_codes(value, new[name])
-                if name == _CODES and _is_codes(value) and _is_codes(new[name])
-                else _reads_alike(value, new[name])
+            return old.keys() - {_PACKED} == new.keys() - {_PACKED} and all(
+                _reads_member_alike(name, value, new[name])
                 for name, value in old.items()
+                if name in new
             )
         case list(), list():
             olds: list[Any] = recorded
@@ -150,6 +155,22 @@ def _reads_alike(recorded: Any, declared: Any) -> bool:
             return len(olds) == len(news) and all(map(_reads_alike, olds, news))
         case _:
             return bool(recorded == declared)
+
+
+def _reads_member_alike(name: str, old: Any, new: Any) -> bool:
+    if name == _CODES and _is_codes(old) and _is_codes(new):
+        return _same_codes(old, new)
+    if name == _PACKED and isinstance(old, dict) and isinstance(new, dict):
+        # Values carry the version, and the codec has functions that upgrade older ones.
+        return old.get("version") != new.get("version") or bool(old == new)
+    return _reads_alike(old, new)
+
+
+def equal_codec(recorded: Spec, declared: Spec) -> bool:
+    """Return whether two codecs are the same, as far as the record describes them."""
+    if recorded.keys() ^ declared.keys() == {_PACKED}:
+        return {**declared, **recorded} == {**recorded, **declared}
+    return recorded == declared
 
 
 def _same_codes(old: Mapping[str, str], new: Mapping[str, str]) -> bool:
@@ -166,7 +187,7 @@ def _is_codes(codes: object) -> TypeGuard[dict[str, str]]:
 
 def joined_codec(recorded: Spec, declared: Spec) -> Spec:
     """Return `declared`, a codec or a part of a row key, with the codes of both."""
-    joined: Spec = {}
+    joined: Spec = {_PACKED: recorded[_PACKED]} if _PACKED in recorded else {}
     for name, new in declared.items():
         joined[name] = _joined(name, recorded.get(name), new)
     return joined
@@ -176,6 +197,8 @@ def _joined(name: str, old: Any, new: Any) -> Any:
     match old, new:
         case dict(), dict() if name == _CODES:
             return {**old, **new}
+        case {"version": int(before)}, {"version": int(after)} if name == _PACKED:
+            return old if before > after else new
         case dict(), dict():
             return joined_codec(old, new)
         case list(), list() if len(old) == len(new):

@@ -176,6 +176,8 @@ class Existence:
         known: The columns one of which a guarded row without an anchor must have. A column that
             the record lacks shows nothing: to one program it is a counter, another does not know
             it. None where there is an anchor, or any cell shows that a row exists.
+        is_recorded: Whether the programs of the other models know of this one, by the record. They
+            do not look for the rows of a view that is not recorded and leaves out the anchor.
     """
 
     anchor: bytes | None
@@ -184,6 +186,7 @@ class Existence:
     counters: frozenset[bytes] = frozenset()
     is_guarded: bool = False
     known: KnownColumns | None = None
+    is_recorded: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -295,12 +295,13 @@ def manual_indexes(guarded: GuardedTable) -> frozenset[str]:
 def drop(bound: BoundModel) -> Protocol[list[str]]:
     """Drop a model's base table and index tables; return the names of the dropped tables.
 
-    This includes index tables of earlier builds, and tables of indexes that only the catalog has.
+    This includes index tables of earlier builds, and tables of indexes that only the catalog has:
+    the model may be a view that declares none.
     """
     schema = bound.schema
     declared = {index.table for index in schema.indexes}
-    is_catalogued = bound.guarded is not None and (yield from described(catalog.CATALOG_TABLE))
-    if is_catalogued:
+    entry = None
+    if bound.guarded is not None or not schema.is_foreign:
         entry = yield from catalog.read_entry(schema.table)
         # A version column has no table.
         names = (entry.indexes.keys() if entry else set()) - {VERSION_COLUMN}
@@ -309,7 +310,7 @@ def drop(bound: BoundModel) -> Protocol[list[str]]:
     dropped = yield from drop_table(schema.table)
     for table in indexes:
         dropped += yield from drop_table(table)
-    if is_catalogued:
+    if entry is not None and not entry.is_unregistered:
         yield from unregister(schema.table)
     return dropped
 

@@ -11,6 +11,7 @@ from hbase_orm.binding.recorded_models import compared, drift_error
 from hbase_orm.binding.table_creation.existing_anchors import with_existing_anchors
 from hbase_orm.binding.table_creation.existing_tables import KEY_ATTRIBUTE, TableWarnings, described
 from hbase_orm.binding.table_creation.model_tables import create
+from hbase_orm.binding.table_creation.rows_without_anchor import refuse_rows_without_anchor
 from hbase_orm.binding.table_creation.shared_tables import Creation
 from hbase_orm.binding.table_identity import Identity, identity, newest_region_ms
 from hbase_orm.errors import RecordError
@@ -123,6 +124,7 @@ def refuse_contradictions(
     there = yield from described(bounds[0].schema.table)
     existing = None if there is None else frozenset(family.name for family in there.families)
     _refuse_differing(bounds, record, existing, is_certain=kind is Identity.SAME)
+    yield from refuse_rows_without_anchor(bounds, record.current)
     return record
 
 
