@@ -25,7 +25,7 @@ from hbase_orm.errors import (
 )
 from hbase_orm.gateway.base import Feature
 from hbase_orm.index.catalog.declaration_text import declaration_texts
-from hbase_orm.ops import DescribeTable, Protocol, ask
+from hbase_orm.ops import Protocol
 from hbase_orm.record.declaration import Declaration, RecordedRows, TableRecord
 from hbase_orm.record.differences import Difference, Weight, differences, family_differences
 from hbase_orm.record.recorded_schema import recorded_names, recorded_schema
@@ -141,9 +141,7 @@ def _compared(bound: BoundModel, stored: bytes, features: frozenset[Feature]) ->
         logger.warning("model %s is used as it is declared: %s", bound.schema.model_name, error)
         return Checked(stored, bound)
     differing = tuple(compared(bound.schema, record))
-    if any(each.weight is Weight.NO_FAMILY for each in differing):
-        differing = yield from _without_live_families(bound, differing, features)
-    if any(each.weight is Weight.CONTRADICTION for each in differing):
+    if any(each.weight in _REFUSED for each in differing):
         kind = yield from identity(record, bound.tables, features)
         if kind is Identity.OTHER:
             logger.warning(
@@ -243,40 +241,6 @@ def _warn(schema: TableSchema, differing: Sequence[Difference]) -> None:
         )
 
 
-def _without_live_families(
-    bound: BoundModel, differing: Sequence[Difference], features: frozenset[Feature]
-) -> Protocol[tuple[Difference, ...]]:
-    """Return differences in which a family that the record lacks is weighed by the table itself.
-
-    A table without the family is a contradiction. A family that others added to the table, or a
-    table that cannot be described, is only another option.
-    """
-    families: set[str] = set()
-    weight = Weight.OPTION
-    if Feature.SCHEMA in features:
-        try:
-            there = yield from ask(DescribeTable((yield from _example(bound))))
-        except RejectedError:
-            pass
-        else:
-            families = {f"family {family.name.decode()}" for family in there.families}
-            weight = Weight.CONTRADICTION
-    return tuple(
-        replace(each, weight=Weight.OPTION if each.subject in families else weight)
-        if each.weight is Weight.NO_FAMILY
-        else each
-        for each in differing
-    )
-
-
-def _example(bound: BoundModel) -> Protocol[str]:
-    """Return the name of the model's table; for a table for each period that of the last one."""
-    if bound.tables.is_only:
-        return bound.declared_table
-    names = yield from bound.tables.existing()
-    return max(names, default=bound.declared_table)
-
-
 def drift_error(
     schema: TableSchema, differing: Sequence[Difference], *, is_certain: bool = True
 ) -> SchemaDriftError:
@@ -288,12 +252,14 @@ def drift_error(
         is_certain: Whether the table is certainly the one that the record describes.
     """
     contradictions = [each for each in differing if each.weight in _REFUSED]
+    is_new_family = all(each.weight is Weight.NO_FAMILY for each in contradictions)
+    fix = _HOW_TO_ADD_FAMILY if is_new_family else _HOW_TO_AGREE
     return SchemaDriftError(
         "the model contradicts the record of its table: it would misread or hide rows",
         model=schema.model_name,
         table=schema.table,
         differences=[str(each) for each in contradictions],
-        fix=_HOW_TO_AGREE if is_certain else f"{_HOW_TO_AGREE}; {_IF_MADE_AGAIN}",
+        fix=fix if is_certain else f"{fix}; {_IF_MADE_AGAIN}",
     )
 
 
@@ -301,6 +267,10 @@ _REFUSED: Final = frozenset({Weight.CONTRADICTION, Weight.NO_FAMILY})
 _HOW_TO_AGREE: Final = (
     "declare what the record says, or move the rows to a table of another name with the new "
     "declaration"
+)
+_HOW_TO_ADD_FAMILY: Final = (
+    "run 'hbase-orm tables alter', which adds the family to the table and to its record: programs "
+    "that do not know it leave its cells behind when they delete a row"
 )
 _IF_MADE_AGAIN: Final = (
     "or, if the table was made again by other means, which programs without Thrift2 cannot find "

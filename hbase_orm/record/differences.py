@@ -30,7 +30,11 @@ class Weight(Enum):
     OPTION = "option"
     CONTRADICTION = "contradiction"
     NO_FAMILY = "no family"
-    """A family that the record lacks: a contradiction, if the table lacks it too."""
+    """A family that the record lacks; `create_tables` may record it, if the table has it.
+
+    Programs that do not know the family would leave its cells behind when they delete a row, and
+    the next row of the same key would have them.
+    """
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from hbase_orm.record.declaration import Declaration, RecordedRows
 from hbase_orm.record.snapshots import rows_of
-from hbase_orm.schema import Existence, TableSchema
+from hbase_orm.schema import MARKER_QUALIFIER, Existence, KnownColumns, TableSchema
 
 
 def recorded_schema(schema: TableSchema, declaration: Declaration) -> TableSchema:
@@ -25,17 +25,58 @@ def recorded_schema(schema: TableSchema, declaration: Declaration) -> TableSchem
 def _existence(schema: TableSchema, rows: RecordedRows, declaration: Declaration) -> Existence:
     """Return what shows that a row exists.
 
-    In a plain table any cell does. A model that leaves the anchor out reads rows by any cell; it
-    writes the marker if it requires no column itself.
+    In a plain table any cell does, and rows have the anchor only if all models write it. If they
+    do not, and require no other column together, all of them write the same marker: an insert
+    checks that it is absent.
     """
-    declared = {column.column for column in schema.columns}
-    if rows.anchor is not None and rows.anchor not in declared and not declaration.is_guarded:
-        has_required = any(c.is_required and not c.deferred for c in schema.columns)
-        needs_marker = schema.is_guarded or not has_required
-        return Existence(None, schema.default_marker if needs_marker else None)
+    if not declaration.is_guarded and _may_lack_anchor(schema, rows):
+        shared = _required_by_all(schema, rows)
+        needs_marker = schema.is_guarded or not shared
+        return Existence(None, _marker(declaration) if needs_marker else None, shared)
     required = tuple(name for name, column in rows.columns.items() if column.is_required)
     counters = frozenset(name for name, column in rows.columns.items() if column.role == "counter")
-    return Existence(rows.anchor, rows.marker, required, counters, declaration.is_guarded)
+    return Existence(
+        rows.anchor,
+        rows.marker,
+        required,
+        counters,
+        declaration.is_guarded,
+        _known(rows) if declaration.is_guarded and rows.anchor is None else None,
+    )
+
+
+def _may_lack_anchor(schema: TableSchema, rows: RecordedRows) -> bool:
+    """Return whether this model, or another one that the record names, leaves out the anchor."""
+    anchor = rows.anchor
+    if anchor is None:
+        return False
+    declared = {column.column for column in schema.columns}
+    return anchor not in declared or any(
+        anchor not in model.names.values() for model in rows.models.values()
+    )
+
+
+def _required_by_all(schema: TableSchema, rows: RecordedRows) -> tuple[bytes, ...]:
+    """Return the columns that this model and all recorded ones require, in the record's order."""
+    own = {column.column for column in schema.columns if column.is_required and not column.deferred}
+    return tuple(
+        name
+        for name, column in rows.columns.items()
+        if column.is_required
+        and name in own
+        and all(name in model.fields.values() for model in rows.models.values())
+    )
+
+
+def _marker(declaration: Declaration) -> bytes:
+    return next(iter(declaration.families)) + b":" + MARKER_QUALIFIER
+
+
+def _known(rows: RecordedRows) -> KnownColumns:
+    """Return the columns of rows, with the marker."""
+    single = {name for name, column in rows.columns.items() if column.role != "dynamic"}
+    marker = () if rows.marker is None else (rows.marker,)
+    return KnownColumns(frozenset((*single, *marker)), tuple(rows.columns.keys() - single))
 
 
 def _of_types(schema: TableSchema, declaration: Declaration) -> dict[bytes, Existence]:

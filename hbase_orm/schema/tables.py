@@ -150,6 +150,18 @@ class RecordTypes:
 
 
 @dataclass(frozen=True, slots=True)
+class KnownColumns:
+    """Columns that a record has: single ones by their names, dynamic ones by their prefixes."""
+
+    names: frozenset[bytes]
+    prefixes: tuple[bytes, ...] = ()
+
+    def __contains__(self, column: bytes) -> bool:
+        """Return whether the record has a column."""
+        return column in self.names or column.startswith(self.prefixes)
+
+
+@dataclass(frozen=True, slots=True)
 class Existence:
     """What shows that a row exists, as the record of its table says.
 
@@ -159,6 +171,9 @@ class Existence:
         required: The columns that every row has, in the order of the record.
         counters: The counters; they do not show that a guarded row exists.
         is_guarded: Whether rows have guards. Any cell shows that a row without a guard exists.
+        known: The columns one of which a guarded row without an anchor must have. A column that
+            the record lacks shows nothing: to one program it is a counter, another does not know
+            it. None where there is an anchor, or any cell shows that a row exists.
     """
 
     anchor: bytes | None
@@ -166,6 +181,7 @@ class Existence:
     required: tuple[bytes, ...] = ()
     counters: frozenset[bytes] = frozenset()
     is_guarded: bool = False
+    known: KnownColumns | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,7 +322,8 @@ class TableSchema:
             return True
         if self.anchor is not None:
             return self.anchor.column in cells
-        return any(column not in self.counted for column in cells)
+        known = None if self.existence is None else self.existence.known
+        return any(c not in self.counted and (known is None or c in known) for c in cells)
 
     @property
     def in_every_row(self) -> tuple[ColumnSchema, ...]:

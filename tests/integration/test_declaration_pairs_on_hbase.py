@@ -10,9 +10,9 @@ import pytest
 from hbase_orm import Engine, connect
 from hbase_orm.binding.dictionaries import in_namespace
 from hbase_orm.numbering.create_tables import ensure_namespace
-from tests.support.declarations.pair_run import run_pairs
+from tests.support.declarations.pair_run import run_pair, run_pairs
 from tests.support.declarations.programs import Programs
-from tests.support.declarations.random_pairs import random_pairs
+from tests.support.declarations.random_pairs import pair_named, random_pairs
 from tests.support.declarations.random_plain_models import SHAPES
 
 pytestmark = pytest.mark.hbase
@@ -21,6 +21,9 @@ PAIRS = 6
 """The pairs of each family of models: 54 in all."""
 
 SOAK_PAIRS = 40
+
+FAILED_ONCE = ("3539365873/record types/30", "1433290979/record types/6", "599611838/dynamic/3")
+"""The names of pairs that failed before; two of them when the server ran out of memory."""
 
 Record = Callable[[str, object], None]
 
@@ -51,6 +54,16 @@ def test_an_edited_declaration_reads_what_is_stored_or_is_refused(
     shared_engine: Engine, shape: str, record_property: Record
 ) -> None:
     check(shared_engine, shape, PAIRS, record_property)
+
+
+@pytest.mark.parametrize("name", FAILED_ONCE)
+def test_a_pair_that_failed_once_reads_what_is_stored_or_is_refused(
+    shared_engine: Engine, name: str
+) -> None:
+    pair = pair_named(name, "again_")
+
+    assert pair is not None
+    run_pair(pair, Programs(shared_engine))
 
 
 @pytest.mark.soak

@@ -7,13 +7,20 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.support.declarations.pair_run import run_pairs
+from tests.support.declarations.pair_run import run_pair, run_pairs
 from tests.support.declarations.programs import InMemoryPrograms
-from tests.support.declarations.random_pairs import random_pairs
+from tests.support.declarations.random_pairs import pair_named, random_pairs
 from tests.support.declarations.random_plain_models import SHAPES
 
 PAIRS = 34
 SOAK_PAIRS = 240
+
+FAILED_ONCE = (
+    "3539365873/record types/30",  # a new record type beside others that contradict the record
+    "1433290979/record types/6",
+    "599611838/dynamic/3",
+)
+"""The names of pairs that failed before."""
 
 shapes = pytest.mark.parametrize("shape", SHAPES)
 Record = Callable[[str, object], None]
@@ -35,6 +42,14 @@ def test_an_edited_declaration_reads_what_is_stored_or_is_refused(
     shape: str, record_property: Record
 ) -> None:
     check(shape, PAIRS, record_property)
+
+
+@pytest.mark.parametrize("name", FAILED_ONCE)
+def test_a_pair_that_failed_once_reads_what_is_stored_or_is_refused(name: str) -> None:
+    pair = pair_named(name)
+
+    assert pair is not None
+    run_pair(pair, InMemoryPrograms())
 
 
 @pytest.mark.soak

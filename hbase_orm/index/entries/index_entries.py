@@ -61,6 +61,7 @@ def guarded_table(schema: TableSchema, *, is_lww: bool = False) -> GuardedTable:
         expires=any(f.ttl_s is not None and f.min_versions == 0 for f in schema.families),
         version=None if schema.version is None else schema.version.column,
         is_lww=is_lww,
+        known=None if schema.existence is None else schema.existence.known,
     )
 
 

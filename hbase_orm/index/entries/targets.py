@@ -15,6 +15,7 @@ from hbase_orm.errors import CodecError, ConfigurationError, RowKeyError, Valida
 from hbase_orm.index.entries.compiled import KeysOfFlat
 from hbase_orm.index.entries.guard_cell import ABSENT_NONCE, GuardCell
 from hbase_orm.ops import Cell, MutateRows, Protocol, RetryPolicy
+from hbase_orm.schema import KnownColumns
 
 GUARD_FAMILY: Final = b"_"
 GUARD_COLUMN: Final = b"_:g"
@@ -103,6 +104,7 @@ class GuardedTable:
         anchor: The first required plain column, which every row has; None if there is none.
         marker: The column that each put of a model without an anchor writes; None for other models.
         counters: The counter columns, which cannot be indexed and are put only by an insert.
+        known: The only columns that show that rows without an anchor exist; None: all but counters.
         columns: All plain columns of the model.
         indexes: The secondary indexes.
         expires: Whether a data family has a TTL. If so, each write puts the anchor, the indexed
@@ -125,6 +127,7 @@ class GuardedTable:
     expires: bool = False
     version: bytes | None = None
     is_lww: bool = False
+    known: KnownColumns | None = None
     maintained: tuple[IndexTarget, ...] = field(init=False, compare=False, repr=False)
     indexed_columns: frozenset[bytes] = field(init=False, compare=False, repr=False)
     has_claims: bool = field(init=False, compare=False, repr=False)
@@ -158,7 +161,7 @@ class GuardedTable:
         """Return whether a row with these data cells exists. A row with only counters does not."""
         if self.anchor is not None:
             return self.anchor in cells
-        return any(column not in self.counters for column in cells)
+        return any(c not in self.counters and (not self.known or c in self.known) for c in cells)
 
     def entries(self, row: bytes, cells: Mapping[bytes, bytes]) -> frozenset[Entry]:
         """Return the index entries that a row with these data cells must have.
@@ -250,10 +253,7 @@ class RowBefore:
     newest_seen_ms: int
 
     def written_ms(self, columns: Collection[bytes]) -> int:
-        """Return the time of the last write: the timestamp of the guard.
-
-        If there is no guard, return the newest timestamp of the cells in `columns`, or 0.
-        """
+        """Return the time of the guard; without one that of the newest cell in `columns`, or 0."""
         if self.guard is not None:
             return self.guard.timestamp_ms
         return max((self.cells[c].timestamp_ms for c in columns if c in self.cells), default=0)

@@ -318,10 +318,18 @@ def _whole(schema: TableSchema, named: tuple[bytes, ...]) -> Fetch:
     """Return a fetch of whole families, for models in which any cell makes a row exist."""
     if not named:
         return Fetch(schema.family_names, KeyOnly())
-    if len(named) > _MOST_NAMED or (schema.has_guards and schema.counted):
-        return Fetch(schema.family_names)  # a row with only counters does not exist
+    if len(named) > _MOST_NAMED or not _first_cell_shows_row(schema):
+        return Fetch(schema.family_names)
     some = AnyOf((*(OnlyColumn(column) for column in named), FirstKeyOnly()))
     return Fetch(schema.family_names, some, named)
+
+
+def _first_cell_shows_row(schema: TableSchema) -> bool:
+    """Return whether any cell shows that a row exists: no counter, and none the record lacks."""
+    if not schema.has_guards:
+        return True
+    has_record = any(each.existence is not None for each in record_types_of(schema))
+    return not schema.counted and not has_record
 
 
 def _columns_of(schema: TableSchema, field: Expr[Any]) -> list[ColumnSchema]:

@@ -62,7 +62,7 @@ def exists(recorded: ModelSpec, record_type: str, cells: Values) -> bool:
     """Return whether a row exists, as the declaration says that created the table.
 
     A row of a plain model exists if it has any cell; a row with a guard if it has its anchor, or
-    without one anything but counters.
+    without one the marker or a recorded column that is no counter.
     """
     own = [column for column in cells if not column.startswith(GUARD_FAMILY)]
     if not recorded.is_guarded:
@@ -70,8 +70,14 @@ def exists(recorded: ModelSpec, record_type: str, cells: Values) -> bool:
     anchor = recorded.anchor(record_type)
     if anchor is not None:
         return anchor.column.encode() in own
-    counters = {f.column.encode() for f in recorded.fields if f.role == "counter"}
-    return any(column not in counters for column in own)
+    known = {
+        column for column, f in columns_of(recorded, record_type).items() if f.role != "counter"
+    }
+    prefixes = tuple(f.column.encode() for f in recorded.fields if f.role == "dynamic")
+    return any(
+        column in known or column.startswith(prefixes) or column.endswith(b":" + MARKER_QUALIFIER)
+        for column in own
+    )
 
 
 def shown(spec: ModelSpec, record_type: str, cells: Values) -> dict[str, Any]:

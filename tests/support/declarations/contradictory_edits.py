@@ -82,8 +82,8 @@ def nullable_anchor(edited: Edited) -> ModelSpec | None:
 
 def new_family(edited: Edited) -> ModelSpec | None:
     changed = replace(edited.spec, families={**edited.spec.families, "f": {}})
-    if edited.spec.without_thrift2 or not edited.touch("families"):
-        return None  # without Thrift2 nobody can ask which families the table has
+    if not edited.touch("families"):
+        return None
     edited.spec = changed
     return new_field(edited, family="f", nullable=True)
 

@@ -67,9 +67,9 @@ class PairReads(PairTables):
         """Return the rows of a plain model that lack the recorded anchor, each with that column.
 
         Other programs may have written them. A statement that selects the field of this column may
-        pass them over.
+        pass them over, unless the record says that a view leaves the column out.
         """
-        if self.recorded.is_guarded:
+        if self.recorded.is_guarded or self.is_view_recorded:
             return set()
         cells = self._cells()
         anchors = ((self.recorded.anchor(row.record_type), row) for row, _ in rows)

@@ -23,6 +23,7 @@ from hbase_orm.ops import (
     DescribeTable,
     ListRegions,
 )
+from tests.support.declarations.cell_oracle import is_view
 from tests.support.declarations.pair_tables import (
     periods_of,
 )
@@ -143,6 +144,7 @@ class PairRun(PairWrites):
         refused = () if self._may_write(self.pair.second) else (SchemaError,)
         with suppress(*refused):
             engine.create_tables(self.pair.second.model, periods=periods_of(self.pair.second))
+            self.is_view_recorded = is_view(self.recorded, self.pair.second.spec)
 
 
 def run_pair(pair: Pair, programs: Programs) -> PairOutcome:

@@ -45,6 +45,7 @@ class PairTables:
         ids: All rows that were ever written.
         expected: The data cells of each row, by table and row key.
         writes_refused: Whether the second program's writes were refused.
+        is_view_recorded: Whether the record has a model without the anchor.
     """
 
     pair: Pair
@@ -53,6 +54,7 @@ class PairTables:
     ids: list[RowId] = field(default_factory=list)
     expected: dict[tuple[str, bytes], Cells] = field(default_factory=dict)
     writes_refused: bool = False
+    is_view_recorded: bool = False
     _versions: set[bytes] = field(default_factory=set)
 
     @property

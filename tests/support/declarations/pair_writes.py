@@ -49,7 +49,8 @@ class PairWrites(PairReads):
         for row, write in zip(existing, self._each_once(built), strict=False):
             write(engine, built, row)
         for each in (f for f in built.spec.fields if f.role == "counter"):
-            for row in existing[:1]:
+            alone = self._new_row(built)  # a row of a counter alone
+            for row in (*existing[:1], *([] if alone is None else [alone])):
                 if each.of in {"", row.record_type}:
                     self._increment(engine, built, row, each)
         self._insert_new(engine, built)

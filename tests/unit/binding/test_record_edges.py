@@ -24,10 +24,10 @@ from hbase_orm import (
     key,
     rowkey,
 )
-from hbase_orm.errors import FlushError, SchemaDriftError
-from hbase_orm.ops import ListTables
+from hbase_orm.errors import CorruptRowError, FlushError, SchemaDriftError
+from hbase_orm.ops import CheckAndMutate, ListTables, Operation
 from hbase_orm.record.store import delete_record, read_record
-from tests.support.recording import gateway_of, through
+from tests.support.recording import RecordsRequests, gateway_of, through
 
 
 def beside(engine: Engine) -> Engine:
@@ -331,3 +331,65 @@ def test_a_program_that_looked_before_there_was_a_record_creates_no_other_table(
 
         assert isinstance(caught.value.not_written[0][-1], SchemaDriftError)
         assert gateway_of(engine).execute(ListTables()) == ["d_20240101", "hbase_orm_catalog"]
+
+
+def extended(codec: Any) -> Any:
+    """Return the model with a column that the record lacks."""
+
+    class Row(Model, table="rows"):
+        d = Family()
+        name: Key[str] = key()
+        city: Mapped[str] = column(d)
+        size: Mapped[int | None] = column(d, "a_n", codec=codecs.uint32(), default=None)
+        note: Mapped[str | None] = column(d, default=None)
+        extra: Mapped[int | None] = column(d, codec=codec, default=None)
+
+    return Row
+
+
+def test_of_two_programs_that_add_a_column_the_first_create_tables_decides_its_codec() -> None:
+    first, second = extended(codecs.uint32()), extended(codecs.int64())
+    with connect("memory://") as engine:
+        engine.create_tables(Row)
+        with beside(engine).session() as session:
+            session.add(first(name="a", city="Oslo", extra=1))
+        with beside(engine).session() as session:
+            session.add(second(name="b", city="Rome", extra=2))
+
+        beside(engine).create_tables(first)
+
+        for use in (
+            lambda: beside(engine).create_tables(second),
+            lambda: beside(engine).session().get(second, name="a"),
+            lambda: beside(engine).session().insert(second(name="c", city="Bern", extra=3)),
+        ):
+            with pytest.raises(SchemaDriftError, match="codec of column d:extra"):
+                use()
+        row = beside(engine).session().get(first, name="a")
+        assert row is not None
+        assert row.extra == 1
+        with pytest.raises(CorruptRowError):  # what the other program wrote before
+            _ = beside(engine).session().get(first, name="b")
+
+
+def test_of_two_create_tables_at_once_that_add_a_column_one_is_refused() -> None:
+    first, second = extended(codecs.uint32()), extended(codecs.int64())
+    with connect("memory://") as engine:
+        engine.create_tables(Row)
+        faster = [lambda: beside(engine).create_tables(first)]
+
+        class Overtaken(RecordsRequests):
+            """Lets another program write the record just before the first check of it."""
+
+            def execute(self, operation: Operation[Any]) -> Any:
+                if isinstance(operation, CheckAndMutate) and faster:
+                    faster.pop()()
+                return super().execute(operation)
+
+        with pytest.raises(SchemaDriftError, match="codec of column d:extra"):
+            through(Overtaken(gateway_of(engine)), engine).create_tables(second)
+
+        record = engine._runtime.run(read_record("rows"))
+        assert record is not None
+        assert not faster
+        assert "uint32" in str(record.current.rows[0].columns[b"d:extra"].codec)
