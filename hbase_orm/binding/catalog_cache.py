@@ -55,6 +55,7 @@ class CatalogCache:
         self._entries: dict[str, ReadEntry] = {}
         self._reading: dict[str, object] = {}
         self._reported: set[str] = set()
+        self._warned: set[tuple[str, str, bytes]] = set()
 
     def fresh(self, table: str) -> ReadEntry | None:
         """Return a table's entry if it was read less than `lease_s` ago, else None."""
@@ -95,6 +96,19 @@ class CatalogCache:
         """Return whether a refusal for this table is the first one since the last answer."""
         is_new = table not in self._reported
         self._reported.add(table)
+        return is_new
+
+    def is_new_warning(self, table: str, model: str, record: bytes) -> bool:
+        """Return whether a model is to be warned for the first time about this record of a table.
+
+        Args:
+            table: The table as it is declared: the tables of all periods have one record.
+            model: The name of the model.
+            record: The bytes of the record.
+        """
+        warning = (table, model, record)
+        is_new = warning not in self._warned
+        self._warned.add(warning)
         return is_new
 
     def _read(self, table: str) -> Protocol[ReadEntry]:

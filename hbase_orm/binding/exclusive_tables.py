@@ -21,7 +21,8 @@ from hbase_orm.index.catalog.catalog import catalog_descriptor, read_entry
 from hbase_orm.index.catalog.entry import TableHold
 from hbase_orm.index.catalog.table_hold import release_hold, renew_hold, take_hold
 from hbase_orm.numbering.create_tables import create_if_missing
-from hbase_orm.ops import CreateTable, Protocol, Sleep, ask
+from hbase_orm.ops import CreateTable, Protocol
+from hbase_orm.ops.waits import OnWait, wait
 
 logger = logging.getLogger("hbase_orm.session")
 
@@ -29,10 +30,9 @@ RENEWALS_PER_LEASE: Final = 4
 """How often a hold is renewed in the time after which another program may take it over."""
 
 _ID_BYTES: Final = 8
-_LONGEST_NAP_S: Final = 1.0
 
 
-def _silent() -> None:
+def _silent(_: float) -> None:
     """Do nothing: the default function for waits."""
 
 
@@ -52,7 +52,7 @@ class ExclusiveTables:
         self._runner.catalog.own_holds.clear()
 
     def use(
-        self, table: str, purpose: str, *, wait_s: float, on_wait: Callable[[], None] = _silent
+        self, table: str, purpose: str, *, wait_s: float, on_wait: OnWait = _silent
     ) -> ExclusiveUse:
         """Return a context manager that uses a table exclusively; it may be nested.
 
@@ -60,11 +60,12 @@ class ExclusiveTables:
             table: The table as it is declared: for a table for each period the pattern.
             purpose: What the program does, for the errors of other programs.
             wait_s: How long another program may use an old catalog entry; 0 in memory.
-            on_wait: A function that is called about once a second during waits.
+            on_wait: A function that is called about once a second during waits, with the seconds
+                that are left.
         """
         return ExclusiveUse(self, table, purpose, wait_s, on_wait)
 
-    def begin(self, table: str, purpose: str, wait_s: float, on_wait: Callable[[], None]) -> None:
+    def begin(self, table: str, purpose: str, wait_s: float, on_wait: OnWait) -> None:
         """Take a table, and wait until no other program may write it."""
         with self._lock:
             use = self._uses.get(table)
@@ -75,9 +76,10 @@ class ExclusiveTables:
             hold = TableHold(os.urandom(_ID_BYTES).hex(), program, self._now_ms())
             use = _Use(hold.id, _Renewals(self._runner, table, hold.id, wait_s))
             try:
-                self._runner.run(_take(table, hold, wait_s))
+                self._runner.run(_take(table, hold, wait_s, on_wait))
                 use.renewals.start()
-                self._runner.run(_wait(wait_s, on_wait))
+                # Until then, other programs may use an older catalog entry.
+                self._runner.run(wait(wait_s, on_wait))
             except BaseException:  # also an interrupt: the table is released
                 self._end(table, use, is_failed=True)
                 raise
@@ -124,7 +126,7 @@ class ExclusiveUse:
         table: str,
         purpose: str,
         wait_s: float,
-        on_wait: Callable[[], None],
+        on_wait: OnWait,
     ) -> None:
         """Prepare the use; nothing is sent."""
         self._tables = tables
@@ -203,16 +205,7 @@ class _Renewals:
                     return
 
 
-def _take(table: str, hold: TableHold, lease_s: float) -> Protocol[None]:
+def _take(table: str, hold: TableHold, lease_s: float, on_wait: OnWait) -> Protocol[None]:
     if (yield from read_entry(table)) is None:
         yield from create_if_missing(CreateTable(catalog_descriptor()))
-    yield from take_hold(table, hold, lease_s)
-
-
-def _wait(seconds: float, on_wait: Callable[[], None]) -> Protocol[None]:
-    """Wait until the leases of all programs that read the catalog earlier have expired."""
-    while seconds > 0:
-        on_wait()
-        nap_s = min(seconds, _LONGEST_NAP_S)
-        yield from ask(Sleep(nap_s))
-        seconds -= nap_s
+    yield from take_hold(table, hold, lease_s, on_wait)

@@ -8,7 +8,7 @@ refused before anything is read or written. A table without a record is used as 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -92,7 +92,7 @@ def usable_model(
         return _used(bound, bound.as_catalogued.get(_CHECKED) or _noted(bound, Checked(b"", bound)))
     known = bound.as_catalogued.get(_CHECKED)
     if known is None or known.record != stored:
-        known = _noted(bound, (yield from _compared(bound, stored, features)))
+        known = _noted(bound, (yield from _compared(bound, stored, catalog, features)))
     return _used(bound, known)
 
 
@@ -129,34 +129,42 @@ def is_fresh(bound: BoundModel, catalog: CatalogCache) -> bool:
     )
 
 
-def _compared(bound: BoundModel, stored: bytes, features: frozenset[Feature]) -> Protocol[Checked]:
+def _compared(
+    bound: BoundModel, stored: bytes, catalog: CatalogCache, features: frozenset[Feature]
+) -> Protocol[Checked]:
     if not stored:
         return Checked(stored, bound)
-    table = bound.declared_table
+    table, model = bound.declared_table, bound.schema.model_name
+
+    def warn(text: str, *details: object) -> None:
+        if catalog.is_new_warning(table, model, stored):  # once for the tables of all periods
+            logger.warning(text, *details)
+
     try:
         record = TableRecord.decode(stored, table)
     except RecordError as error:
         if not bound.warns_of_drift:
             raise
-        logger.warning("model %s is used as it is declared: %s", bound.schema.model_name, error)
+        warn("model %s is used as it is declared: %s", model, error)
         return Checked(stored, bound)
     differing = tuple(compared(bound.schema, record))
     if any(each.weight in _REFUSED for each in differing):
         kind = yield from identity(record, bound.tables, features)
         if kind is Identity.OTHER:
-            logger.warning(
+            warn(
                 "table %s was made or truncated by other means since its record was written: model "
                 "%s is used although it contradicts the record; write the record again with "
                 "'hbase-orm tables adopt'",
                 table,
-                bound.schema.model_name,
+                model,
             )
             return Checked(stored, bound)
         if not bound.warns_of_drift:
             return Checked(stored, None, differing, is_certain=kind is not Identity.UNKNOWN)
-        logger.warning("on_drift=warn: %s", drift_error(bound.schema, differing))
+        warn("on_drift=warn: %s", drift_error(replace(bound.schema, table=table), differing))
         return Checked(stored, bound, differing)
-    _warn(bound.schema, differing)
+    options = "; ".join(str(each) for each in differing if each.weight is Weight.OPTION)
+    _warn_of_options(options, table, model, warn)
     return Checked(stored, _as_recorded(bound, record, features, differing), differing)
 
 
@@ -229,15 +237,14 @@ def _is_recorded(schema: TableSchema, recorded: Declaration) -> bool:
     return True
 
 
-def _warn(schema: TableSchema, differing: Sequence[Difference]) -> None:
-    options = [str(each) for each in differing if each.weight is Weight.OPTION]
+def _warn_of_options(options: str, table: str, model: str, warn: Callable[..., None]) -> None:
     if options:
-        logger.warning(
+        warn(
             "table %s has other options than model %s declares: %s; apply them with "
             "'hbase-orm tables alter'",
-            schema.table,
-            schema.model_name,
-            "; ".join(options),
+            table,
+            model,
+            options,
         )
 
 

@@ -1,4 +1,4 @@
-"""Asks for confirmation before something is dropped."""
+"""Asks for confirmation before something is changed or dropped."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Final
 import click
 
 from hbase_orm.binding.url import shown_url
+from hbase_orm.cli.errors import DeclinedError
 from hbase_orm.errors import ConfigurationError
 
 _FIX: Final = "give --yes"
@@ -23,7 +24,8 @@ def confirm_at(what: str, url: str, *, fix: str = _FIX) -> None:
 
     Raises:
         ConfigurationError: Standard input is not a terminal.
-        click.Abort: The answer is no.
+        DeclinedError: The answer is no.
+        click.Abort: The user has interrupted the question.
     """
     confirm(f"{what}, at {shown_url(url)}", fix=fix)
 
@@ -37,7 +39,8 @@ def confirm(what: str, *, fix: str = _FIX) -> None:
 
     Raises:
         ConfigurationError: Standard input is not a terminal.
-        click.Abort: The answer is no.
+        DeclinedError: The answer is no.
+        click.Abort: The user has interrupted the question.
     """
     try:
         is_wanted = click.confirm(what, err=True)
@@ -50,4 +53,4 @@ def confirm(what: str, *, fix: str = _FIX) -> None:
             fix=fix,
         ) from None
     if not is_wanted:
-        raise click.Abort
+        raise DeclinedError

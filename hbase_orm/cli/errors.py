@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from enum import IntEnum
 
+import click
+
 from hbase_orm import errors
 
 
@@ -19,11 +21,20 @@ class ExitCode(IntEnum):
     INTERRUPTED = 130
 
 
+class DeclinedError(click.ClickException):
+    """The question whether to go on was answered with no; nothing was changed."""
+
+    def __init__(self) -> None:
+        """Create the error with its text."""
+        super().__init__("nothing was changed: the answer was no")
+
+
 EXIT_CODES_HELP = """\
 \b
 Exit codes:
   0    done
-  1    the command found a problem, or could not do what was asked
+  1    the command found a problem, or could not do what was asked, or its question was answered
+       with no: nothing was changed
   2    wrong usage: an option, a URL, a model's declaration or a statement
   3    the server or a gateway cannot be reached or started
   4    the data does not allow it: a conflict, a missing row, a refused write

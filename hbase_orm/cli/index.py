@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import datetime
-from types import MappingProxyType
 from typing import Any, Final, Literal
 
 import click
 
+from hbase_orm.cli.chosen_indexes import DIFFERENCES, choose
 from hbase_orm.cli.confirm import confirm_at
 from hbase_orm.cli.errors import ExitCode
 from hbase_orm.cli.frame import Group, answer, note, settings, table
@@ -19,30 +18,13 @@ from hbase_orm.cli.index_report import as_json, lines, short_lines, unrepaired
 from hbase_orm.cli.model_arguments import IndexTargets, one_index, several_indexes, several_models
 from hbase_orm.cli.named_models import labels
 from hbase_orm.cli.parameters import INSTANT
-from hbase_orm.index.catalog.differences import Difference
-from hbase_orm.index.catalog.entry import IndexState
+from hbase_orm.cli.progress import WaitLines, build_progress, compared_lines
 from hbase_orm.index_admin.admin import GATEWAY_TIMEOUT_S
 from hbase_orm.model import Model
-from hbase_orm.session import BuildProgress, Engine, IndexStatus, Verification, connect
+from hbase_orm.session import Engine, IndexStatus, Verification, connect
 
 _Target = tuple[type[Model], str]
-_BUILT: Final = frozenset({IndexState.READABLE, IndexState.WRITE_ONLY})
-_NO_INDEX: Final = "no index is built"
-_STEPS: Final = 1000
 _SHOWN_PAIRS: Final = 20
-_PHASES: Final = {
-    "rows": "rows",
-    "wait": "waiting for other processes",
-    "check": "comparing rows with entries",
-}
-
-_DIFFERENCES: Final[Mapping[Difference, str]] = MappingProxyType(
-    {
-        "not in the model": "not declared by the model",
-        "declared otherwise": "declared otherwise by the model",
-        "another row key": "the model has another row key",
-    }
-)
 
 _pairs = click.option(
     "--pairs",
@@ -143,7 +125,7 @@ def build(
       hbase-orm index build shop.models:Order by_customer --rows-per-second 500
     """  # noqa: D301 -- click's mark, not an escape
     model, name = target
-    with _engine() as engine, _bar() as show_progress:
+    with _engine() as engine, build_progress(exclusive=exclusive) as show_progress:
         built = engine.build_index(
             model,
             name,
@@ -181,8 +163,10 @@ def verify(
     """Compare an index, or all built indexes, with the rows, in both directions or one.
 
     The counters have the names that Phoenix uses. MISSING and INVALID entries make queries wrong,
-    and UNKNOWN rows were not written by this library: in these cases the exit code is 1. Queries
-    skip OLD, EXTRA, EXPIRED and IN_FLIGHT entries, and look up the rows of UNVERIFIED entries.
+    and UNKNOWN rows were not written by this library: in these cases the exit code is 1. It is also
+    1 if the model and the catalog have different declarations of an index, which is then not
+    compared. Queries skip OLD, EXTRA, EXPIRED and IN_FLIGHT entries, and look up the rows of
+    UNVERIFIED entries.
 
     Times are 2026-01-31 (midnight UTC) or ISO 8601 with an offset.
 
@@ -192,7 +176,13 @@ def verify(
 
     def compare(engine: Engine, model: type[Model], name: str) -> Verification:
         return engine.verify_index(
-            model, name, source=source, since=since, until=until, repair=repair
+            model,
+            name,
+            source=source,
+            since=since,
+            until=until,
+            repair=repair,
+            on_progress=compared_lines(f"{model.__name__}.{name}"),
         )
 
     return _compared(targets, compare, pairs, repaired=repair)
@@ -215,19 +205,29 @@ def verify_one_way(targets: IndexTargets, source: Literal["data", "index"], pair
     """
 
     def compare(engine: Engine, model: type[Model], name: str) -> Verification:
-        return engine.verify_index(model, name, source=source)
+        show_progress = compared_lines(f"{model.__name__}.{name}")
+        return engine.verify_index(model, name, source=source, on_progress=show_progress)
 
     return _compared(targets, compare, pairs)
 
 
 @index.command()
 @several_indexes()
-def repair(targets: IndexTargets) -> None:
-    """Repair one index, or all built indexes; safe during writes, safe to repeat."""
+def repair(targets: IndexTargets) -> int:
+    """Repair one index, or all built indexes; safe during writes, safe to repeat.
+
+    The exit code is 1 if an index was left out because the model differs from the catalog.
+    """
     with _engine() as engine:
+        chosen = choose(engine, targets)
         verifications = {
-            name if targets.is_one_model else label: engine.verify_index(model, name, repair=True)
-            for label, model, name in _chosen(engine, targets)
+            each.name if targets.is_one_model else each.label: engine.verify_index(
+                each.model,
+                each.name,
+                repair=True,
+                on_progress=compared_lines(each.label),
+            )
+            for each in chosen.indexes
         }
     shown = {
         label: {
@@ -243,7 +243,10 @@ def repair(targets: IndexTargets) -> None:
     head = ("index", "missing", "invalid", "stale", "foreign", "repaired", "unrepaired")
     rows = [[name, *counts.values()] for name, counts in shown.items()]
     left = [line for each in verifications.values() for line in unrepaired(each)]
-    answer(shown, lambda: [*table(head, rows), *left] if rows else [_NO_INDEX])
+    for line in chosen.differing_lines():
+        note(line)
+    answer(shown, lambda: [*table(head, rows), *left] if rows else chosen.empty_lines())
+    return ExitCode.FAILED if chosen.differing else ExitCode.OK
 
 
 @index.command()
@@ -252,14 +255,15 @@ def repair(targets: IndexTargets) -> None:
 def drop(target: _Target, *, yes: bool) -> None:
     """Drop an index and its table, after queries and then writers have stopped using them.
 
-    The command waits twice until no process uses an old catalog entry any more. The model need not
+    The command waits twice until no process uses an old catalog entry any more: each time for the
+    catalog's lease and the URL's timeout. It shows how much is left. The model need not
     declare the index any more. Repeat the command to finish an interrupted drop.
     """
     model, name = target
     if not yes:
         confirm_at(f"drop index {name} of {model.__name__}", settings().require_url())
     with _engine() as engine:
-        dropped = engine.drop_index(model, name)
+        dropped = engine.drop_index(model, name, on_wait=WaitLines())
     answer(
         {"dropped": dropped},
         lambda: [f"dropped {each}" for each in dropped] or ["it had no table"],
@@ -283,10 +287,11 @@ def _compared(
     """
     verifications: dict[str, Verification] = {}
     with _engine() as engine:
-        for label, model, name in _chosen(engine, targets):
-            one = verifications[label] = compare(engine, model, name)
+        chosen = choose(engine, targets)
+        for each in chosen.indexes:
+            one = verifications[each.label] = compare(engine, each.model, each.name)
             if not settings().is_json and not targets.is_one_index:
-                _print(short_lines(label, one, pairs, repaired=repaired))
+                _print(short_lines(each.label, one, pairs, repaired=repaired))
     if targets.is_one_index:
         (one,) = verifications.values()
         answer(as_json(one, pairs, repaired=repaired), lambda: lines(one, pairs, repaired=repaired))
@@ -295,8 +300,10 @@ def _compared(
             {"model": label.rpartition(".")[0], **as_json(each, pairs, repaired=repaired)}
             for label, each in verifications.items()
         ]
-        answer(shown, lambda: [] if shown else [_NO_INDEX])
-    is_sound = all(each.is_sound for each in verifications.values())
+        shown += chosen.differing_as_json()
+        last = [*chosen.differing_lines()]
+        answer(shown, lambda: last if shown else chosen.empty_lines())
+    is_sound = all(each.is_sound for each in verifications.values()) and not chosen.differing
     return ExitCode.OK if is_sound else ExitCode.FAILED
 
 
@@ -305,39 +312,7 @@ def _print(text: Iterable[str]) -> None:
         click.echo(line)
 
 
-def _chosen(engine: Engine, targets: IndexTargets) -> Iterator[tuple[str, type[Model], str]]:
-    """Yield the indexes to work on: a label as `Order.by_state`, the model, and the index's name.
-
-    If no index was named, declared indexes that are not built are left out, with a note.
-    """
-    for model, label in labels(targets.models).items():
-        if targets.name is not None:
-            yield f"{label}.{targets.name}", model, targets.name
-            continue
-        for each in engine.indexes(model).values():
-            if each.is_declared and each.state in _BUILT:
-                yield f"{label}.{each.name}", model, each.name
-            elif each.is_declared:
-                note(f"{label}.{each.name} is {each.state.value} and left out")
-
-
 # --- what is shown --------------------------------------------------------------------------------
-
-
-@contextmanager
-def _bar() -> Iterator[Callable[[BuildProgress], None]]:
-    """Print a build's progress to standard error if that is a terminal."""
-    if not sys.stderr.isatty():
-        yield lambda _: None
-        return
-    with click.progressbar(length=_STEPS, file=sys.stderr, width=30) as bar:
-
-        def show_progress(progress: BuildProgress) -> None:
-            bar.label = f"{progress.rows} rows, {_PHASES.get(progress.phase, progress.phase)}"
-            bar.update(int(progress.fraction * _STEPS) - bar.pos)
-            bar.render_progress()  # an update by nothing shows nothing
-
-        yield show_progress
 
 
 def _plain(index_status: IndexStatus) -> dict[str, Any]:
@@ -351,7 +326,7 @@ def _remarks(index_status: IndexStatus) -> str:
     if index_status.is_manual:
         remarks.append("written by builds alone")
     if index_status.difference is not None:
-        remarks.append(_DIFFERENCES[index_status.difference])
+        remarks.append(DIFFERENCES[index_status.difference])
     return ", ".join(remarks)
 
 

@@ -13,7 +13,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 import click
 
-from hbase_orm.cli.errors import EXIT_CODES_HELP, ExitCode, exit_code, one_line
+from hbase_orm.cli.errors import EXIT_CODES_HELP, DeclinedError, ExitCode, exit_code, one_line
 from hbase_orm.cli.frame import LateGroup, Settings
 from hbase_orm.errors import GatewayError, HBaseORMError
 
@@ -80,6 +80,9 @@ def run(arguments: Sequence[str]) -> int:
         result = cli.main(
             list(arguments) or ["--help"], "hbase-orm", standalone_mode=False, obj=options
         )
+    except DeclinedError as error:
+        click.echo(error.format_message(), err=True)
+        return ExitCode.FAILED
     except click.ClickException as error:
         return _fail(options, error, _with_hint(error), ExitCode.USAGE)
     except click.Abort as error:

@@ -14,6 +14,7 @@ from hbase_orm.cli.frame import Group, answer, settings, table
 from hbase_orm.cli.model_arguments import one_model, several_models
 from hbase_orm.cli.named_models import labels
 from hbase_orm.cli.parameters import INSTANT
+from hbase_orm.cli.progress import WaitLines
 from hbase_orm.cli.table_commands.table_contents import (
     adopt,
     confirm_loss,
@@ -128,7 +129,8 @@ def release(model: type[Model]) -> None:
     The command watches the program's entry in the catalog for one lease. If the program still runs,
     the table is not released.
     """
-    with connect(settings().require_url()) as engine, engine.exclusive(model):
+    waits = WaitLines("it is certain that no program uses the table")
+    with connect(settings().require_url()) as engine, engine.exclusive(model, on_wait=waits):
         pass
     released = model.__schema__.table
     answer({"released": released}, lambda: [f"other programs may write {released}"])

@@ -12,7 +12,7 @@ from hbase_orm.binding.bound_model import BoundModel
 from hbase_orm.binding.exclusive_tables import ExclusiveUse
 from hbase_orm.binding.runtime import Runtime
 from hbase_orm.binding.url import EngineOptions
-from hbase_orm.errors import ConfigurationError
+from hbase_orm.errors import ConfigurationError, RecordError, SchemaDriftError
 from hbase_orm.index.catalog import catalog
 from hbase_orm.index.catalog.entry import (
     VERSION_COLUMN,
@@ -28,6 +28,7 @@ from hbase_orm.index_admin.index_arguments import (
     declared_name,
     guarded_index,
     index_name,
+    refuse_other_declaration,
     refuse_repair,
     sources_of,
     time_ms,
@@ -44,6 +45,7 @@ from hbase_orm.index_admin.verify import (
 )
 from hbase_orm.model import Model
 from hbase_orm.ops import Protocol, RenewTimeLimit, ask
+from hbase_orm.ops.waits import OnWait
 from hbase_orm.schema import Index
 from hbase_orm.writing.options import MAX_TIMESTAMP_MS, check_number, check_pace
 
@@ -78,8 +80,16 @@ class IndexAdmin(ABC):
         """
 
     def indexes(self, model: type[Model]) -> dict[str, IndexStatus]:
-        """Return, by index name, the status of each index in the model or in the catalog."""
-        bound = self._bound_of(model)
+        """Return, by index name, the status of each index in the model or in the catalog.
+
+        The catalog describes indexes by the names of fields that the record of the table has, so
+        the model is compared with the record first. A model that contradicts it is described as it
+        is declared.
+        """
+        try:
+            bound = self._used(model)
+        except (SchemaDriftError, RecordError):
+            bound = self._bound_of(model)
         known = self._catalogued(bound)
         declared = {index.name: index.table for index in bound.schema.indexes}
         names = dict.fromkeys([*declared, *(name for name in known if name != VERSION_COLUMN)])
@@ -147,14 +157,17 @@ class IndexAdmin(ABC):
             rows_per_second=rows_per_second,
             on_progress=on_progress,
         )
-        waiting = BuildProgress("wait", 0, 0.0)
         purpose = f"build of index {name}"
-        use = self._exclusively(bound, purpose, lambda: on_progress(waiting))
+        use = self._exclusively(
+            bound, purpose, lambda left_s: on_progress(BuildProgress("wait", 0, 0.0, left_s))
+        )
         with use if exclusive else nullcontext():
             self._runtime.run(build.run(rebuild=rebuild))
         return self.indexes(model)[name]
 
-    def exclusive(self, model: type[Model], /) -> AbstractContextManager[None]:
+    def exclusive(
+        self, model: type[Model], /, *, on_wait: OnWait = _silent
+    ) -> AbstractContextManager[None]:
         """Use a model's table exclusively in a with block: all other programs may only read it.
 
         At the beginning of the block, the catalog makes every other program refuse its writes with
@@ -169,21 +182,34 @@ class IndexAdmin(ABC):
         If the last program that used the table exclusively was killed, this one takes the table
         over, after another lease. Blocks of the same engine may be nested.
 
+        Args:
+            model: The model.
+            on_wait: A function that is called about once a second during the waits, with the
+                seconds that are left of them.
+
         Raises:
             TableHeldError: Another running program uses the table exclusively. Or, at the end of
                 the block, another program has taken the table over from this one, because it was
                 suspended or could not reach the catalog for a lease.
             ConflictError: The table is being loaded.
         """
-        return self._exclusively(self._used(model), "exclusive use")
+        return self._exclusively(self._used(model), "exclusive use", on_wait)
 
-    def drop_index(self, model: type[Model], index: Index | str, /) -> list[str]:
+    def drop_index(
+        self, model: type[Model], index: Index | str, /, *, on_wait: OnWait = _silent
+    ) -> list[str]:
         """Drop an index with its tables, and cancel its build; return the names of the tables.
 
         First queries stop using the index, then writes stop maintaining it. After each step the
         drop waits until no process uses an old catalog entry any more. To finish an interrupted
         drop, call the method again. The model need not declare the index any more. If the catalog
         does not have the index, nothing is dropped and the list is empty.
+
+        Args:
+            model: The model.
+            index: The index or its name.
+            on_wait: A function that is called about once a second during the waits, with the
+                seconds that are left of all of them.
 
         Raises:
             ConfigurationError: Neither the model nor the catalog has an index of this name.
@@ -211,6 +237,7 @@ class IndexAdmin(ABC):
                     is_lww=is_lww,
                     wait_s=wait_s,
                     on_change=runtime.catalog.forget,
+                    on_wait=on_wait,
                 )
             )
         runtime.clean_up.finish()
@@ -251,8 +278,8 @@ class IndexAdmin(ABC):
             ConfigurationError: The index is not declared or not built, an argument is out of range,
                 or a time has no time zone.
             TableNotFoundError: The index has no table: build it.
-            SchemaError: The table was created for rows with guards and this engine has no Thrift2
-                gateway, or the reverse.
+            SchemaError: The catalog has another declaration of the index. Or the table was created
+                for rows with guards and this engine has no Thrift2 gateway, or the reverse.
         """
         span = TimeSpan(time_ms(since, 0), time_ms(until, FOREVER_MS))
         sources = sources_of(source)
@@ -292,9 +319,7 @@ class IndexAdmin(ABC):
         """Whether one process does everything, and nothing is under way between requests."""
         return self.options.scheme == "memory"
 
-    def _exclusively(
-        self, bound: BoundModel, purpose: str, on_wait: Callable[[], None] = lambda: None
-    ) -> ExclusiveUse:
+    def _exclusively(self, bound: BoundModel, purpose: str, on_wait: OnWait) -> ExclusiveUse:
         wait_s = 0.0 if self._is_memory else self._runtime.lease_s
         tables = self._runtime.exclusive_tables
         return tables.use(bound.declared_table, purpose, wait_s=wait_s, on_wait=on_wait)
@@ -329,6 +354,7 @@ class IndexAdmin(ABC):
                 state=IndexState.ABSENT.value if known is None else known.state.value,
                 fix="build it: engine.build_index(model, index), or 'hbase-orm index build'",
             )
+        refuse_other_declaration(bound, target.name, known)
         catalog.refuse_other_protocol(
             bound.schema.table, entry, is_lww=table.is_lww, model=bound.schema.model_name
         )

@@ -33,6 +33,7 @@ from hbase_orm.index_admin.catch_up import CatchUp
 from hbase_orm.index_admin.lease import lease_on
 from hbase_orm.index_admin.reindex import RowReindexer
 from hbase_orm.ops import KeyRange, ListRegions, Protocol, Row, Sleep, ask, run_all
+from hbase_orm.ops.waits import wait
 
 ROUND_ROWS: Final = 2000
 """The largest number of rows between two checkpoints, in all ranges together."""
@@ -54,11 +55,13 @@ class BuildProgress:
         rows: The number of rows that this process has finished.
         fraction: The finished fraction of the table, from 0 to 1, including the work of other
             processes. It is an estimate, as if row keys were spread evenly in each region.
+        left_s: How many seconds are left of the present wait; 0 in the other phases.
     """
 
     phase: str
     rows: int
     fraction: float
+    left_s: float = 0.0
 
 
 OnProgress = Callable[[BuildProgress], None]
@@ -191,7 +194,7 @@ class IndexBuild:
             return
         self._forget_catalog()
         # No reader may take an empty table for the index.
-        yield from ask(Sleep(self._writer.catalog.lease_s))
+        yield from self._pause(0.0)
         for index, table in lost:
             yield from tables.ensure_index_table(self._bound, index.name, table)
 
@@ -225,7 +228,7 @@ class IndexBuild:
         yield from build.stop_reading(self._table, self._name, is_lww=self._is_lww)
         self._writer.catalog.forget(self._table)
         if has_readers:
-            yield from ask(Sleep(self._writer.catalog.lease_s))
+            yield from self._pause(0.0)
 
     def _backfill(self, index: CatalogIndex) -> Protocol[bool]:
         """Write the entries of all rows; return whether another process finished the build."""
@@ -283,15 +286,23 @@ class IndexBuild:
     def _wait(self) -> Protocol[None]:
         until_s = self._writers_know_s + self._settle_s
         while (left_s := until_s - self._writer.catalog.monotonic_s()) > 0:
-            self._on_progress(BuildProgress("wait", self._rows, 1.0))
+            self._on_progress(BuildProgress("wait", self._rows, 1.0, left_s))
             yield from ask(Sleep(min(left_s, _LONGEST_NAP_S)))
+
+    def _pause(self, fraction: float) -> Protocol[None]:
+        """Wait for a lease: until no process uses an older catalog entry for queries."""
+
+        def report(left_s: float) -> None:
+            self._on_progress(BuildProgress("wait", self._rows, fraction, left_s))
+
+        yield from wait(self._writer.catalog.lease_s, report)
 
     def _drop_retired(self) -> Protocol[None]:
         index = (yield from self._lease.refresh()).indexes.get(self._name)
         if index is None or not index.retired:
             return
         # Processes with an older catalog entry may still read and write this table.
-        yield from ask(Sleep(self._writer.catalog.lease_s))
+        yield from self._pause(1.0)
         yield from tables.drop_table(index.retired)
         yield from build.forget_retired(self._table, self._name, index.retired)
 

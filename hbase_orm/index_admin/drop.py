@@ -7,7 +7,8 @@ from collections.abc import Callable
 from hbase_orm.binding.table_creation import model_tables as tables
 from hbase_orm.index.catalog import index_steps as steps
 from hbase_orm.index.catalog.entry import CatalogIndex, IndexState
-from hbase_orm.ops import Protocol, Sleep, ask
+from hbase_orm.ops import Protocol
+from hbase_orm.ops.waits import OnWait, wait
 
 
 def stop_using(
@@ -18,6 +19,7 @@ def stop_using(
     is_lww: bool | None,
     wait_s: float,
     on_change: Callable[[str], None],
+    on_wait: OnWait,
 ) -> Protocol[None]:
     """Stop queries from using an index, then writers from maintaining it.
 
@@ -28,6 +30,7 @@ def stop_using(
         is_lww: Whether this program writes rows without guards; None if its model has no index.
         wait_s: How long, in seconds, another process may use an old catalog entry.
         on_change: A function that is called with the table's name after each change of the catalog.
+        on_wait: A function that is called with the seconds that are left of both waits.
 
     Raises:
         ConflictError: Another program builds the index at the same time.
@@ -35,12 +38,12 @@ def stop_using(
     """
     yield from steps.stop_reading(table, name, is_lww=is_lww)
     on_change(table)
-    if wait_s and known.state is IndexState.READABLE:
-        yield from ask(Sleep(wait_s))
+    writers_s = 0.0 if known.state is IndexState.ABSENT else wait_s
+    if known.state is IndexState.READABLE:
+        yield from wait(wait_s, on_wait, later_s=writers_s)
     yield from steps.stop_writing(table, name)
     on_change(table)
-    if wait_s and known.state is not IndexState.ABSENT:
-        yield from ask(Sleep(wait_s))
+    yield from wait(writers_s, on_wait)
 
 
 def drop_tables(table: str, name: str) -> Protocol[list[str]]:

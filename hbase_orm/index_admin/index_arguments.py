@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from hbase_orm.binding.bound_model import BoundModel
-from hbase_orm.errors import ConfigurationError, SchemaDriftError
+from hbase_orm.errors import ConfigurationError, SchemaDriftError, SchemaError
+from hbase_orm.index.catalog.differences import HOW_TO_AGREE, difference_of
+from hbase_orm.index.catalog.entry import CatalogIndex
 from hbase_orm.index.entries.targets import GuardedTable, IndexTarget
 from hbase_orm.index_admin.verify import BOTH, Source
 from hbase_orm.schema import Index
@@ -84,6 +86,28 @@ def time_ms(at: datetime | None, otherwise_ms: int) -> int:
             "the time has no time zone", got=at, fix="datetime(..., tzinfo=UTC)"
         )
     return int(at.timestamp() * 1000)
+
+
+def refuse_other_declaration(bound: BoundModel, name: str, known: CatalogIndex) -> None:
+    """Raise an error if the catalog has another declaration of an index than the model.
+
+    The entries would be compared with others than those that writers put.
+
+    Raises:
+        SchemaError: The declarations differ.
+    """
+    difference = difference_of(name, bound.indexes, known.entries)
+    if difference is not None:
+        raise SchemaError(
+            "the catalog has another declaration of the index than the model",
+            model=bound.schema.model_name,
+            table=bound.schema.table,
+            index=name,
+            difference=difference,
+            declared=bound.indexes.get(name, ""),
+            catalog=known.entries,
+            fix=HOW_TO_AGREE[difference],
+        )
 
 
 def refuse_repair(bound: BoundModel) -> None:

@@ -26,6 +26,8 @@ class IndexStatus:
         is_manual: Whether only builds write the index.
         built: The finished fraction of a build, from 0 to 1; None if no build is in progress.
         epoch: The catalog's epoch since which writers maintain the index.
+        declaration: The model's declaration as a text; empty if the model has no such index.
+        catalog_declaration: The catalog's declaration as a text; empty if the catalog has none.
     """
 
     name: str
@@ -36,13 +38,16 @@ class IndexStatus:
     built: float | None = None
     epoch: int = 0
     difference: Difference | None = None
+    declaration: str = ""
+    catalog_declaration: str = ""
 
 
 def status_of(bound: BoundModel, name: str, known: CatalogIndex | None) -> IndexStatus:
     """Return the state of an index; `known` is the catalog's entry, None if there is none."""
     declared = bound.indexes.get(name)
     if known is None:
-        return IndexStatus(name, IndexState.ABSENT, "", declared is not None)
+        is_declared = declared is not None
+        return IndexStatus(name, IndexState.ABSENT, "", is_declared, declaration=declared or "")
     has_table = known.state is not IndexState.ABSENT
     built = None
     if known.build:
@@ -56,4 +61,6 @@ def status_of(bound: BoundModel, name: str, known: CatalogIndex | None) -> Index
         built,
         known.epoch,
         difference_of(name, bound.indexes, known.entries),
+        declared or "",
+        known.entries,
     )

@@ -286,7 +286,7 @@ class ModifyTable(Operation[None]):
 
 @dataclass(frozen=True, slots=True)
 class ListRegions(Operation[list[RegionRange]]):
-    """List a table's regions in key order.
+    """List a table's regions in key order, without their replicas.
 
     Attributes:
         needs_times: Whether the answer must have the times when the regions were created, which

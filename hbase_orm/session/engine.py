@@ -15,6 +15,7 @@ from hbase_orm.binding.dictionaries import Dictionaries, in_namespace
 from hbase_orm.binding.recorded_models import last_usable, usable_model
 from hbase_orm.binding.runtime import Runtime
 from hbase_orm.binding.table_creation import model_tables as tables
+from hbase_orm.binding.table_creation.existing_tables import TableWarnings
 from hbase_orm.binding.table_creation.shared_tables import Creation, creations
 from hbase_orm.binding.table_creation.table_records import (
     create_described,
@@ -176,7 +177,7 @@ class Engine(IndexAdmin, TableAdmin, LiveTables):
                 - It has rows although the table of a dictionary is missing.
                 - It belongs to a dictionary or to sequences.
             ConfigurationError: `periods` is missing, or given although no model needs it.
-            FeatureMissingError: The engine has no Thrift2 gateway.
+            FeatureMissingError: A missing table needs a Thrift2 gateway; nothing was created.
         """
         wanted = [bound for model in models for bound in self._tables_of(model, periods)]
         names = [model.__name__ for model in models]
@@ -203,14 +204,18 @@ class Engine(IndexAdmin, TableAdmin, LiveTables):
         for table, bounds in by_table.items():
             yield from ask(RenewTimeLimit())
             records[table] = yield from record_to_follow(bounds, self._runtime.features)
+        bounds = [creation.bound for creation in wanted]
+        yield from tables.refuse_without_thrift2(bounds, self._runtime.features)
         made: list[str] = []
+        warnings = TableWarnings()
         for creation in wanted:
             yield from ask(RenewTimeLimit())
             record = records.get(creation.bound.declared_table)
-            new = yield from create_described(creation, record)
+            new = yield from create_described(creation, record, warnings)
             self._runtime.catalog.forget(creation.bound.schema.table)
             self._dictionaries.forget(new)
             made += new
+        warnings.log()
         for table, bounds in by_table.items():
             yield from ask(RenewTimeLimit())
             yield from write_record(bounds, made, self._runtime.features)

@@ -76,8 +76,8 @@ class ListedTable:
             program uses the table any more), "catalog", "sequences" or "dictionary". Empty if this
             library knows nothing of the table.
         descriptor: The descriptor. With Thrift1 alone it shows only some options.
-        regions: The regions in key order; None if a region is on no server, for example because the
-            table is disabled.
+        regions: The regions in key order, without their replicas; None if a region is on no server,
+            for example because the table is disabled.
         catalogued: What the catalog has of the table.
         has_all_options: Whether the descriptor is complete: Thrift1 shows no attributes, and only
             some options of families.
@@ -100,6 +100,16 @@ class ListedTable:
         if record is None:
             return ()
         return tuple(dict.fromkeys(name for rows in record.current.rows for name in rows.models))
+
+    @property
+    def replicas(self) -> int | None:
+        """The number of replicas of all regions together; None if it is not known.
+
+        Thrift1 does not show it.
+        """
+        if self.regions is None or not self.has_all_options:
+            return None
+        return len(self.regions) * (self.descriptor.region_replication - 1)
 
     @property
     def state(self) -> TableState | None:

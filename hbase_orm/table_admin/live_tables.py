@@ -22,6 +22,7 @@ from hbase_orm.ops import Protocol, RenewTimeLimit, ask
 from hbase_orm.record.store import delete_record
 from hbase_orm.table_admin.adoption import Adoption, AdoptionPlan, adopt, plan_adoption
 from hbase_orm.table_admin.listing import ListedTable, live_tables
+from hbase_orm.table_admin.tables_in_use import refuse_tables_in_use
 from hbase_orm.table_admin.truncation import truncate
 from hbase_orm.writing.options import check_number, check_pace
 
@@ -66,6 +67,7 @@ class LiveTables(ABC):
         Raises:
             ConfigurationError: `periods` is not two times in ascending order, or a model has only
                 one table; nothing was dropped.
+            TableHeldError: Another program uses a table exclusively; nothing was dropped.
         """
         self.finish_clean_up()  # its deletes must not reach later tables of the same names
         return self._runtime.run(self._removal(models, periods))
@@ -170,6 +172,7 @@ class LiveTables(ABC):
             TableNotFoundError: A table does not exist; no record was written.
             RecordError: A newer version of the library wrote the record.
             ConflictError: Another program has written the record meanwhile.
+            TableHeldError: Another program uses a table exclusively; no record was written.
             ConfigurationError: `rows` is not a number of rows.
         """
         check_number("rows", rows, 1, MAX_SAMPLED_ROWS)
@@ -185,6 +188,7 @@ class LiveTables(ABC):
         for model in models:
             bound = self._shared_declaration_of(model)
             chosen.append((bound, (yield from bound.tables.existing(periods))))
+        yield from self._refuse_tables_in_use(bound for bound, _ in chosen)
         dropped: list[str] = []
         for bound, names in chosen:
             for name in names:
@@ -197,6 +201,9 @@ class LiveTables(ABC):
                     yield from delete_record(bound.declared_table)
                 self._runtime.catalog.forget(bound.declared_table)
         return dropped
+
+    def _refuse_tables_in_use(self, bounds: Iterable[BoundModel]) -> Protocol[None]:
+        return refuse_tables_in_use(bounds, self._runtime.catalog.own_holds)
 
     def _truncation(
         self,
@@ -264,6 +271,9 @@ class LiveTables(ABC):
                     )
                 )
             )
+        if not dry_run:
+            held = (bound for bounds in by_table.values() for bound in bounds.values())
+            yield from self._refuse_tables_in_use(held)
         for plan in plans if not dry_run else ():
             yield from adopt(plan)
             self._runtime.catalog.forget(plan.adoption.table)

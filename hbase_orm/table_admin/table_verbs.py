@@ -21,6 +21,7 @@ from hbase_orm.table_admin.compare import ComparedTable, TableComparison
 from hbase_orm.table_admin.declared_tables import declared_tables
 from hbase_orm.table_admin.plans import planned_changes, refuse_losses
 from hbase_orm.table_admin.table_check import TableCheck
+from hbase_orm.table_admin.tables_in_use import refuse_tables_in_use
 
 Periods = tuple[datetime, datetime]
 
@@ -103,6 +104,7 @@ class TableAdmin(ABC):
             TableNotFoundError: A table does not exist; nothing was changed.
             DataLossError: A change would lose data; nothing was changed.
             FeatureMissingError: The engine has no Thrift2 gateway; nothing was changed.
+            TableHeldError: Another program uses a table exclusively; nothing was changed.
             GatewayError: HBase refused a change. The error names the changes that were `made` and
                 those that are `left`.
         """
@@ -128,6 +130,9 @@ class TableAdmin(ABC):
                 changes=list(map(str, changes)),
                 fix="add thrift2=host:9091 to the URL",
             )
+        if changes:
+            held = [c.bound for each in comparisons for c in each.declared.creations]
+            yield from refuse_tables_in_use(held, self._runtime.catalog.own_holds)
         try:
             yield from alter(comparisons, changes, on_progress)
         finally:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
 
 from hbase_orm.binding.bound_model import BoundModel
 from hbase_orm.binding.table_creation import model_tables as tables
@@ -37,13 +36,11 @@ from hbase_orm.ops import (
     ListRegions,
     Protocol,
     RenewTimeLimit,
-    Sleep,
     TruncateTable,
     ask,
 )
+from hbase_orm.ops.waits import wait
 from hbase_orm.record.store import read_record
-
-_LONGEST_NAP_S: Final = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +114,7 @@ def truncate(
             begun[each.table] = yield from begin_truncation(each.table, newest)
             on_change(each.table)
     if begun:
-        yield from _wait(settle_s, on_wait)
+        yield from wait(settle_s, on_wait)
     for each in checked:
         yield from ask(RenewTimeLimit())
         entry = begun.get(each.table)
@@ -241,12 +238,3 @@ def _create_index_table(each: Truncation, name: str, table: str) -> Protocol[Non
 def _earlier_tables(each: Truncation, new_tables: set[str]) -> Iterator[str]:
     for copies in each.copies.values():
         yield from (table for table in copies.existing if table not in new_tables)
-
-
-def _wait(seconds: float, on_wait: Callable[[float], None]) -> Protocol[None]:
-    left_s = seconds
-    while left_s > 0:
-        on_wait(left_s)
-        nap_s = min(left_s, _LONGEST_NAP_S)
-        yield from ask(Sleep(nap_s))
-        left_s -= nap_s

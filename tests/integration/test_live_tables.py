@@ -33,6 +33,7 @@ from hbase_orm.ops import (
     CreateTable,
     DescribeTable,
     DisableTable,
+    DropTable,
     FamilyDescriptor,
     ListRegions,
     ListTables,
@@ -245,6 +246,23 @@ def test_live_tables_are_listed_also_if_they_are_disabled(engine: Engine) -> Non
     }
     (described,) = engine.describe_tables(Parcel)
     assert described.descriptor.attributes[ID_ATTRIBUTE]
+
+
+def test_replicas_are_no_regions_on_either_interface(engine: Engine) -> None:
+    table = f"copies_{uuid4().hex[:8]}"
+    gateway = gateway_of(engine)
+    descriptor = TableDescriptor(table, (FamilyDescriptor(b"d"),), region_replication=2)
+    gateway.execute(CreateTable(descriptor, (b"m",)))
+    try:
+        (listed,) = engine.describe_tables(table)
+        with connect(thrift1_url(engine)) as second:
+            (by_thrift1,) = second.describe_tables(table)
+    finally:
+        gateway.execute(DropTable(table))
+
+    for each in (listed, by_thrift1):
+        assert [region.start for region in each.regions or ()] == [b"", b"m"]
+    assert (listed.replicas, by_thrift1.replicas) == (2, None)
 
 
 def test_a_foreign_table_is_adopted_and_keeps_all_its_options(engine: Engine) -> None:

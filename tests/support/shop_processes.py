@@ -38,6 +38,16 @@ class Order(Model, table="orders"):
     by_customer = Index(customer)
 
 
+class RenamedOrder(Model, table="orders"):
+    """The orders with another name of an indexed field."""
+
+    d = Family()
+    number: Key[int] = key(codecs.uint16())
+    customer: Mapped[str | None] = column(d, default=None)
+    status: Mapped[str] = column(d, "state")
+    by_state = Index(status)
+
+
 class TurnedOrder(Model, table="orders"):
     """The orders with another declaration of an index."""
 

@@ -21,6 +21,9 @@ logger = logging.getLogger("hbase_orm.session")
 SAMPLED_ROWS: Final = 1000
 """How many rows or entries are read to detect that a table and the catalog do not match."""
 
+_SHOWN_TABLES: Final = 3
+"""How many further tables of periods a warning names at most."""
+
 # The row key for which a table was created: a program that declares another key is warned.
 KEY_ATTRIBUTE: Final = "hbase_orm.row_key"
 
@@ -69,30 +72,45 @@ def refuse_numbers(schema: TableSchema, existing: TableDescriptor) -> None:
         )
 
 
-def warn_of_differences(schema: TableSchema, existing: TableDescriptor) -> None:
-    """Log differences between an existing table and the model that could lose data.
+class TableWarnings:
+    """Collects what is wrong with existing tables, and logs it once for the tables of a model."""
+
+    def __init__(self) -> None:
+        """Start without warnings."""
+        self._tables: dict[str, list[str]] = {}
+
+    def add(self, table: str, text: str) -> None:
+        """Add a warning: `text` completes a sentence that begins with the name of the table."""
+        self._tables.setdefault(text, []).append(table)
+
+    def log(self) -> None:
+        """Log each warning once, with the names of a few tables."""
+        for text, (first, *others) in self._tables.items():
+            shown = ", ".join(others[:_SHOWN_TABLES])
+            same = f"; the same holds for {len(others)} more, such as {shown}" if others else ""
+            logger.warning("table %s %s%s", first, text, same)
+        self._tables.clear()
+
+
+def warn_of_differences(
+    schema: TableSchema, existing: TableDescriptor, warnings: TableWarnings
+) -> None:
+    """Collect differences between an existing table and the model that could lose data.
 
     Other differences (TTL, versions, splits) lose no data. Nothing is changed or raised.
     """
     known = {family.name for family in existing.families}
     missing = [name for name in schema.family_names if name not in known]
     if missing:
-        logger.warning(
-            "table %s lacks families of %s: %r; writes to them will fail",
-            schema.table,
-            schema.model_name,
-            missing,
-        )
+        text = f"lacks families of {schema.model_name}: {missing!r}; writes to them will fail"
+        warnings.add(schema.table, text)
     key = existing.attributes.get(KEY_ATTRIBUTE, key_text(schema))
     if key != key_text(schema):
-        logger.warning(
-            "table %s was made for another row key than %s declares: %s instead of %s; "
-            "rows written by one are not found by the other",
-            schema.table,
-            schema.model_name,
-            key,
-            key_text(schema),
+        text = (
+            f"was made for another row key than {schema.model_name} declares: {key} instead of "
+            f"{key_text(schema)}; rows written by one are not found by the other"
         )
+        warnings.add(schema.table, text)
 
 
 def check_index_tables(

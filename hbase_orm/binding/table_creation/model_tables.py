@@ -13,6 +13,7 @@ from dataclasses import replace
 from hbase_orm.binding.bound_model import BoundModel
 from hbase_orm.binding.table_creation.existing_tables import (
     SAMPLED_ROWS,
+    TableWarnings,
     check_index_tables,
     described,
     has_cells,
@@ -29,11 +30,13 @@ from hbase_orm.binding.table_creation.table_descriptors import (
     index_table,
 )
 from hbase_orm.errors import (
+    FeatureMissingError,
     NamespaceNotFoundError,
     RejectedError,
     SchemaError,
     TableNotFoundError,
 )
+from hbase_orm.gateway.base import Feature
 from hbase_orm.index.catalog import catalog
 from hbase_orm.index.catalog.entry import VERSION_COLUMN, CatalogEntry
 from hbase_orm.index.catalog.index_steps import incarnation_of, table_of
@@ -63,7 +66,10 @@ logger = logging.getLogger("hbase_orm.session")
 
 
 def create(
-    bound: BoundModel, table_id: str, families: tuple[FamilyDescriptor, ...] | None = None
+    bound: BoundModel,
+    table_id: str,
+    warnings: TableWarnings,
+    families: tuple[FamilyDescriptor, ...] | None = None,
 ) -> Protocol[list[str]]:
     """Create a model's missing tables and return their names.
 
@@ -78,6 +84,7 @@ def create(
     Args:
         bound: The bound model.
         table_id: The id of the table's record, which a new base table gets as an attribute.
+        warnings: Gets what could lose data.
         families: The families of a new base table, including those of other models; None for the
             model's own families.
 
@@ -96,7 +103,7 @@ def create(
     )
     if existing is not None:
         refuse_numbers(schema, existing)
-        warn_of_differences(schema, existing)
+        warn_of_differences(schema, existing, warnings)
         yield from check_index_tables(bound, existing, entry, has_rows=has_rows)
     elif not is_lww:  # without Thrift2, namespaces can be neither listed nor created
         yield from ensure_namespace(schema.table)
@@ -124,6 +131,33 @@ def create(
         incarnations=incarnations,
     )
     return made + made_base
+
+
+def refuse_without_thrift2(
+    bounds: Iterable[BoundModel], features: frozenset[Feature]
+) -> Protocol[None]:
+    """Raise an error if a missing table of a model can be created by Thrift2 only.
+
+    With Thrift1 alone, only the tables of models with indexes without guards can be created: those
+    of other models have attributes, which show later what the table is.
+
+    Raises:
+        FeatureMissingError: A missing table needs Thrift2; nothing was created.
+    """
+    if Feature.SCHEMA in features:
+        return
+    for bound in bounds:
+        is_lww = bound.guarded is not None and bound.guarded.is_lww
+        if is_lww and not bound.schema.split_keys:
+            continue
+        if (yield from described(bound.schema.table)) is None:
+            raise FeatureMissingError(
+                "only Thrift2 gateways create the table of this model",
+                model=bound.schema.model_name,
+                table=bound.schema.table,
+                fix="add thrift2=host:9091 to the URL; once the table exists, programs without "
+                "Thrift2 can use it",
+            )
 
 
 def _is_made_here(existing: TableDescriptor | None, *, is_lww: bool) -> bool:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from hbase_orm.binding.bound_model import BoundModel
 from hbase_orm.binding.recorded_models import compared, drift_error
 from hbase_orm.binding.table_creation.existing_anchors import with_existing_anchors
-from hbase_orm.binding.table_creation.existing_tables import KEY_ATTRIBUTE, described
+from hbase_orm.binding.table_creation.existing_tables import KEY_ATTRIBUTE, TableWarnings, described
 from hbase_orm.binding.table_creation.model_tables import create
 from hbase_orm.binding.table_creation.shared_tables import Creation
 from hbase_orm.binding.table_identity import Identity, identity, newest_region_ms
@@ -39,11 +39,11 @@ def create_recorded(bound: BoundModel, features: frozenset[Feature]) -> Protocol
         RecordError: The record is damaged, or a newer version of the library wrote it.
     """
     if bound.schema.is_foreign:
-        return (yield from create(bound, new_table_id()))
+        return (yield from create(bound, new_table_id(), TableWarnings()))
     # The model may have been compared with the record before another program wrote it.
     record = yield from refuse_contradictions([bound], features)
     table_id = new_table_id() if record is None else record.table_id
-    made = yield from create(bound, table_id)
+    made = yield from create(bound, table_id, TableWarnings())
     if record is None:
         yield from write_record([bound], [bound.schema.table], features)
     return made
@@ -76,7 +76,9 @@ def record_to_follow(
     return known or TableRecord(new_table_id(), declaration_of(distinct_schemas(bounds)))
 
 
-def create_described(creation: Creation, record: TableRecord | None) -> Protocol[list[str]]:
+def create_described(
+    creation: Creation, record: TableRecord | None, warnings: TableWarnings
+) -> Protocol[list[str]]:
     """Create a model's missing tables; return the names of the created tables.
 
     The catalog describes indexes by the names of fields that the record has: a model may have
@@ -85,13 +87,14 @@ def create_described(creation: Creation, record: TableRecord | None) -> Protocol
     Args:
         creation: The creation.
         record: The record of the tables; None for a foreign table, which has none.
+        warnings: Gets what could lose data in an existing table.
     """
     bound = creation.bound
     names = {} if record is None else recorded_names(bound.schema, record.current)
     if names:
         bound = replace(bound, indexes=declaration_texts(bound.schema, names))
     table_id = new_table_id() if record is None else record.table_id
-    return (yield from create(bound, table_id, creation.families))
+    return (yield from create(bound, table_id, warnings, creation.families))
 
 
 def refuse_contradictions(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -13,6 +12,7 @@ from hbase_orm.cli.confirm import confirm_at
 from hbase_orm.cli.frame import Command, answer, note, settings
 from hbase_orm.cli.model_arguments import several_models
 from hbase_orm.cli.parameters import INSTANT
+from hbase_orm.cli.progress import NO_OLD_ENTRY, WaitLines
 from hbase_orm.errors import SchemaDriftError
 from hbase_orm.index_admin.admin import GATEWAY_TIMEOUT_S
 from hbase_orm.model import Model
@@ -50,7 +50,7 @@ def confirm_loss(what: str, models: _Models, periods: _Periods, *, yes: bool) ->
     Raises:
         click.UsageError: The question is answered by `--yes`, but no model was named.
         ConfigurationError: Standard input is not a terminal.
-        click.Abort: The answer is no.
+        DeclinedError: The answer is no.
     """
     names = ", ".join(dict.fromkeys(tables_text(model, periods) for model in models))
     is_named = not settings().is_without_model
@@ -114,29 +114,12 @@ def truncate(
             periods=periods,
             exclusive=exclusive,
             gateway_timeout_s=gateway_timeout,
-            on_wait=_Announcement(),
+            on_wait=WaitLines(f"{NO_OLD_ENTRY}; writes are refused meanwhile"),
         )
     answer(
         {"truncated": emptied},
         lambda: [f"emptied {name}" for name in emptied] or ["there was no table to empty"],
     )
-
-
-class _Announcement:
-    """Announces a wait when it begins; on a terminal it shows how much is left."""
-
-    def __init__(self) -> None:
-        self._is_begun = False
-
-    def __call__(self, left_s: float) -> None:
-        if not self._is_begun:
-            note(
-                f"writes are refused; waiting {left_s:.0f} s, until no program uses an old catalog "
-                "entry"
-            )
-            self._is_begun = True
-        elif sys.stderr.isatty():
-            click.echo(f"\r{left_s:.0f} s left ", err=True, nl=left_s <= 1)
 
 
 @click.command(cls=Command)

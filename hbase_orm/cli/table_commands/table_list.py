@@ -90,6 +90,7 @@ def _summary(listed: ListedTable) -> dict[str, Any]:
         "table": listed.name,
         "kind": listed.kind,
         "regions": None if listed.regions is None else len(listed.regions),
+        "replicas": listed.replicas,
         "record": listed.record_state,
         "models": list(listed.models),
         "state": None if listed.state is None else listed.state.value,
@@ -101,7 +102,7 @@ def _row(listed: ListedTable) -> list[str]:
     return [
         listed.name,
         listed.kind or "-",
-        "unknown" if shown["regions"] is None else str(shown["regions"]),
+        "unknown" if listed.regions is None else _count(listed),
         _record_text(listed),
         ", ".join(listed.models) or "-",
         shown["state"] or "-",
@@ -177,9 +178,17 @@ def _regions_text(listed: ListedTable) -> str:
         return "a region is on no server; the table may be disabled"
     starts = [to_string_binary(region.start) for region in listed.regions if region.start]
     if not starts:
-        return str(len(listed.regions))
+        return _count(listed)
     more = f" and {len(starts) - _MOST_SPLITS} more" if len(starts) > _MOST_SPLITS else ""
-    return f"{len(listed.regions)}, split at {', '.join(starts[:_MOST_SPLITS])}{more}"
+    return f"{_count(listed)}, split at {', '.join(starts[:_MOST_SPLITS])}{more}"
+
+
+def _count(listed: ListedTable) -> str:
+    """Return the number of regions, and separately that of their replicas."""
+    regions, replicas = len(listed.regions or ()), listed.replicas
+    if not replicas:
+        return str(regions)
+    return f"{regions} + 1 replica" if replicas == 1 else f"{regions} + {replicas} replicas"
 
 
 def _of_record(listed: ListedTable) -> Iterator[str]:

@@ -16,6 +16,7 @@ from hbase_orm.gateway.thrift.gateway import (
     server_of,
     table_bytes,
 )
+from hbase_orm.gateway.thrift.primary_regions import primary_regions
 from hbase_orm.gateway.thrift.wire import HBASE1
 from hbase_orm.ops import (
     CreateTable,
@@ -45,16 +46,15 @@ def _list_regions(client: Any, operation: ListRegions) -> list[RegionRange]:
     regions = client.getTableRegions(table_bytes(operation))
     if not regions:
         raise no_table(operation)
-    regions = [
+    return [
         RegionRange(
             each.startKey,
             each.endKey or None,
             server_of(operation, each.serverName, each.port),
             each.id,
         )
-        for each in regions
+        for each in primary_regions(regions, lambda region: bytes(region.startKey))
     ]
-    return sorted(regions, key=lambda region: region.start)
 
 
 def _describe_table(client: Any, operation: DescribeTable) -> TableDescriptor:

@@ -10,6 +10,7 @@ from hbase_orm.gateway.thrift.decoding.answers import text
 from hbase_orm.gateway.thrift.decoding.incoming import GarbledAnswerError
 from hbase_orm.gateway.thrift.faults import translate
 from hbase_orm.gateway.thrift.gateway import Call, no_table, server_of, table_bytes
+from hbase_orm.gateway.thrift.primary_regions import primary_regions
 from hbase_orm.gateway.thrift.thrift2_families import (
     changed_family,
     copied_family,
@@ -93,7 +94,7 @@ def _list_regions(client: Any, operation: ListRegions) -> list[RegionRange]:
     locations = client.getAllRegionLocations(table_bytes(operation))
     if not locations:
         raise no_table(operation)
-    regions = [
+    return [
         RegionRange(
             each.region.start_key or b"",
             each.region.stop_key or None,
@@ -102,9 +103,8 @@ def _list_regions(client: Any, operation: ListRegions) -> list[RegionRange]:
             ),
             each.region.id,
         )
-        for each in locations
+        for each in primary_regions(locations, lambda location: location.region.start_key or b"")
     ]
-    return sorted(regions, key=lambda region: region.start)
 
 
 def _address(server: Any) -> tuple[bytes | None, int | None]:

@@ -7,6 +7,7 @@ were written, and only rows that are written into a new table have another one.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Final, Literal
 
 from hbase_orm.errors import SchemaError
@@ -15,6 +16,18 @@ from hbase_orm.index.catalog.entry import VERSION_COLUMN
 Difference = Literal["not in the model", "declared otherwise", "another row key"]
 """How an index of the catalog differs from the model's: the model has no index of this name, or one
 with other entries, or the model's row key is not the key of the table's rows."""
+
+HOW_TO_AGREE: Final[Mapping[Difference, str]] = MappingProxyType(
+    {
+        "not in the model": "declare the index in the models that write the table, or drop it: "
+        "'hbase-orm index drop'",
+        "declared otherwise": "declare the index as the catalog has it; or drop it ('hbase-orm "
+        "index drop') and build it again",
+        "another row key": "declare the row key as it was; for another key, write the rows into a "
+        "new table",
+    }
+)
+"""What to do about each difference."""
 
 BEFORE_ROW_KEY: Final = " | "
 """The text between the entries and the row key in the text of a declaration."""

@@ -23,13 +23,18 @@ from hbase_orm.index.catalog.entry import CatalogEntry, TableHold, TableState, n
 from hbase_orm.index.catalog.index_steps import refuse_exclusive_state
 from hbase_orm.index.catalog.refused_writes import held_error
 from hbase_orm.ops import Protocol, Sleep, ask
+from hbase_orm.ops.waits import OnWait, wait
 
 
-def take_hold(table: str, hold: TableHold, lease_s: float) -> Protocol[CatalogEntry]:
+def take_hold(
+    table: str, hold: TableHold, lease_s: float, on_wait: OnWait | None = None
+) -> Protocol[CatalogEntry]:
     """Take a table for exclusive use; return its new entry.
 
     If another program has it, wait for a lease. Then take it over, unless the program renewed its
     hold meanwhile. The caller then waits for a lease before it relies on the exclusive use.
+
+    `on_wait` is called with the seconds that are left of both waits.
 
     Raises:
         TableHeldError: Another running program uses the table exclusively.
@@ -38,7 +43,10 @@ def take_hold(table: str, hold: TableHold, lease_s: float) -> Protocol[CatalogEn
     entry = yield from read_entry(table)
     abandoned = None if entry is None else entry.hold
     if abandoned is not None:
-        yield from ask(Sleep(lease_s))
+        if on_wait is None:
+            yield from ask(Sleep(lease_s))
+        else:
+            yield from wait(lease_s, on_wait, later_s=lease_s)
 
     def edit(entry: CatalogEntry | None) -> CatalogEntry:
         if entry is None:

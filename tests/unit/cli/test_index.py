@@ -105,6 +105,57 @@ def test_a_list_shows_how_a_model_differs_from_the_catalog(
 
 
 @pytest.mark.usefixtures("gateway")
+@pytest.mark.parametrize("command", ["verify", "repair"])
+@pytest.mark.parametrize(
+    ("model", "shown"),
+    [
+        ("TurnedOrder", "declared otherwise by the model"),
+        ("OldOrder", "not declared by the model"),
+    ],
+)
+def test_an_index_in_which_model_and_catalog_differ_fails_the_command(
+    capsys: Capture, command: str, model: str, shown: str
+) -> None:
+    run(capsys, "build", MODEL, "by_customer")
+
+    code, out, err = run(capsys, command, f"tests.support.shop_processes:{model}")
+
+    assert code == 1
+    assert "no index is built" not in out
+    assert f"{model}.by_customer: {shown}, so it was left out\n" in out + err
+    assert "  catalog: orders_ix_by_customer: [customer " in out + err
+
+
+@pytest.mark.usefixtures("gateway")
+def test_the_json_of_a_verification_shows_what_differs(capsys: Capture) -> None:
+    run(capsys, "build", MODEL, "by_customer")
+
+    code, shown = run_json(capsys, "verify", "tests.support.shop_processes:TurnedOrder")
+
+    assert code == 1
+    assert shown[-1]["index"] == "by_customer"
+    assert shown[-1]["difference"] == "declared otherwise"
+    assert shown[-1]["declared"] != shown[-1]["catalog"]
+
+
+@pytest.mark.usefixtures("gateway")
+def test_a_named_index_that_is_declared_otherwise_is_not_compared(capsys: Capture) -> None:
+    run(capsys, "build", MODEL, "by_customer")
+
+    code, _, err = run(capsys, "verify", "tests.support.shop_processes:TurnedOrder", "by_customer")
+
+    assert code == 2
+    assert "another declaration of the index" in err
+
+
+@pytest.mark.usefixtures("gateway")
+def test_an_index_of_a_renamed_field_is_verified(capsys: Capture) -> None:
+    code, out, _ = run(capsys, "verify", "tests.support.shop_processes:RenamedOrder")
+
+    assert (code, out) == (0, "RenamedOrder.by_state: no differences, 60 compared\n")
+
+
+@pytest.mark.usefixtures("gateway")
 def test_a_build_shows_how_far_it_is_to_who_looks_at_it(
     capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -118,15 +169,70 @@ def test_a_build_shows_how_far_it_is_to_who_looks_at_it(
 
 
 @pytest.mark.usefixtures("gateway")
+def test_a_drop_shows_how_long_it_waits_and_what_is_left(capsys: Capture) -> None:
+    code, out, err = run(capsys, "drop", MODEL, "by_state", "--yes")
+
+    first, *left = err.splitlines()
+    assert (code, out) == (0, "dropped orders_ix_by_state\n")
+    assert first == "waiting 1 min 10 s, until no program uses an old catalog entry"
+    assert left == [
+        "1 min 0 s left",
+        "50 s left",
+        "40 s left",
+        "30 s left",
+        "20 s left",
+        "10 s left",
+    ]
+
+
+@pytest.mark.usefixtures("gateway")
+def test_a_terminal_shows_each_second_that_is_left(
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+
+    _, _, err = run(capsys, "drop", MODEL, "by_state", "--yes")
+
+    assert err.startswith("waiting 1 min 10 s, until no program uses an old catalog entry\n")
+    assert "\r1 min 9 s left \r1 min 8 s left " in err
+    assert err.endswith("\r1 s left \n")
+
+
+@pytest.mark.usefixtures("gateway")
+@pytest.mark.parametrize(("options", "shown"), [(("--exclusive",), "30 s"), ((), "20 min 35 s")])
+def test_a_build_in_a_log_shows_its_waits(
+    capsys: Capture, options: tuple[str, ...], shown: str
+) -> None:
+    _, _, err = run(capsys, "build", MODEL, "by_customer", *options)
+
+    assert f"waiting {shown}, until no program uses an old catalog entry" in err
+    assert err.count(" s left\n") >= 2
+    assert ("no gateway repeats a request" in err) == (not options)
+
+
+def test_a_release_shows_both_its_waits(gateway: MemoryGateway, capsys: Capture) -> None:
+    hold = TableHold("killed", "build of index by_customer, process 7 on elsewhere", 1)
+    engine_on(gateway, Clock())._runtime.run(take_hold("orders", hold, 0))
+
+    code = cli_main.run(["tables", "release", MODEL])
+    err = capsys.readouterr().err
+
+    assert code == 0
+    assert err.startswith("waiting 1 min 0 s, until it is certain that no program uses the table")
+    assert err.endswith("\n10 s left\n")
+
+
+@pytest.mark.usefixtures("gateway")
 def test_a_drop_that_is_not_confirmed_drops_nothing(
     capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run(capsys, "build", MODEL, "by_customer")
     monkeypatch.setattr("sys.stdin", io.StringIO("n\n"))
 
-    code, _, _ = run(capsys, "drop", MODEL, "by_customer")
+    code, out, err = run(capsys, "drop", MODEL, "by_customer")
 
-    assert code == 130
+    assert (code, out) == (1, "")
+    assert err.splitlines()[-1].endswith("nothing was changed: the answer was no")
     assert run_json(capsys, "status", MODEL, "by_customer")[1]["state"] == "READABLE"
 
 

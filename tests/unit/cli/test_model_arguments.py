@@ -413,7 +413,7 @@ def test_the_question_before_a_drop_names_the_tables_and_the_url(
     monkeypatch.setattr("sys.stdin", io.StringIO("n\n"))
     index = shop.run("index", "drop", "by_state")
 
-    assert code == index[0] == ExitCode.INTERRUPTED
+    assert code == index[0] == ExitCode.FAILED
     assert "drop shop_orders, shop_invoices, shop_events with all rows, at hbase://project" in err
     assert "drop index by_state of Order, at hbase://project" in index[2]
 

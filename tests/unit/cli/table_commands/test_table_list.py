@@ -155,6 +155,19 @@ def test_tables_are_listed_in_columns(engine: Engine, capsys: Capture) -> None:
     ]
 
 
+def test_replicas_of_regions_are_counted_apart(engine: Engine, capsys: Capture) -> None:
+    descriptor = TableDescriptor("copies", (FamilyDescriptor(b"d"),), region_replication=3)
+    gateway_of(engine).execute(CreateTable(descriptor, (b"\x01",)))
+
+    _, listed, _ = run(capsys, "list")
+    _, described, _ = run(capsys, "describe", "copies")
+    (shown,) = run_json(capsys, "list")
+
+    assert listed.splitlines()[1].split() == ["copies", "-", "2", "+", "4", "replicas", *"---"]
+    assert "  regions      2 + 4 replicas, split at \\x01\n" in described
+    assert (shown["regions"], shown["replicas"]) == (2, 4)
+
+
 @pytest.mark.usefixtures("engine")
 def test_an_empty_hbase_is_called_empty(capsys: Capture) -> None:
     assert run(capsys, "list") == (0, "there is no table\n", "")

@@ -44,6 +44,7 @@ from hbase_orm.ops import (
     OpenScanner,
     Operation,
     Put,
+    RegionRange,
     Row,
     RowMutation,
     Scan,
@@ -245,6 +246,32 @@ def test_a_table_without_regions_does_not_exist(
 
     with pytest.raises(TableNotFoundError):
         gateway(client).execute(ListRegions("t"))
+
+
+@pytest.mark.parametrize("gateway", [_thrift1, _thrift2])
+def test_replicas_of_regions_are_no_regions(
+    gateway: Callable[[_Client], Thrift1Gateway | Thrift2Gateway],
+) -> None:
+    first = {"serverName": b"a", "port": 1}
+    second = {"serverName": b"b", "port": 2}
+    keys = [(b"", b"m", first), (b"", b"m", second), (b"m", b"", second), (b"m", b"", first)]
+    client = _Client(
+        getTableRegions=[
+            HBASE1.TRegionInfo(startKey=start, endKey=stop, id=7, **server)
+            for start, stop, server in keys
+        ],
+        getAllRegionLocations=[
+            HBASE2.RegionLocation(
+                region=HBASE2.RegionInfo(id=0, start_key=start, stop_key=stop),
+                server=HBASE2.ServerName(host=server["serverName"], port=server["port"]),
+            )
+            for start, stop, server in keys
+        ],
+    )
+
+    regions = gateway(client).execute(ListRegions("t"))
+
+    assert regions == [RegionRange(b"", b"m", "a:1"), RegionRange(b"m", None, "b:2")]
 
 
 @pytest.mark.parametrize(("sent_s", "ttl_s"), [(-1, None), (FOREVER_S, None), (60, 60), (0, 0)])

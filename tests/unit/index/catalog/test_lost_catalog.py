@@ -37,6 +37,7 @@ from hbase_orm.index.catalog.catalog import CATALOG_TABLE, read_entry
 from hbase_orm.index.entries.targets import GUARD_COLUMN
 from hbase_orm.index.upkeep.compare import Finding
 from hbase_orm.ops import DropTable, GetRows, ListTables, MutateRow, Put, RowMutation
+from hbase_orm.session import BuildProgress
 from tests.support.operator_actions import copy, delete_row, restore, snapshot, truncate
 from tests.support.shop_processes import Clock, Process, engine_on
 
@@ -269,8 +270,9 @@ def test_an_interrupted_build_of_an_earlier_catalog_does_not_go_on_in_a_table_of
     class StopError(BaseException):
         pass
 
-    def stop(_: object) -> None:
-        raise StopError
+    def stop(progress: BuildProgress) -> None:
+        if progress.phase != "wait":
+            raise StopError
 
     with pytest.raises(StopError):
         program(gateway).build_index(Part, "by_city", rebuild=True, on_progress=stop)
