@@ -213,6 +213,8 @@ class TableSchema:
         existence: What shows that a row exists, if the record of the table says so; None if the
             order of this model's columns decides.
         type_existence: The same for the record types of a base, by their bytes in row keys.
+        namespace: The engine's namespace, which tables have that are named without one; empty for
+            HBase's default, None for the schema of a class, which no engine has bound.
         anchor: A guarded row exists exactly if it has a cell in this column: the record's anchor,
             or the first required plain column that is not deferred.
         marker: The column that every put of a model without an anchor writes, so that the row
@@ -248,6 +250,7 @@ class TableSchema:
     timestamps: str | None = None
     existence: Existence | None = None
     type_existence: Mapping[bytes, Existence] = field(default_factory=dict[bytes, Existence])
+    namespace: str | None = field(default=None, compare=False, repr=False)
     anchor: ColumnSchema | None = field(init=False, compare=False, repr=False)
     marker: bytes | None = field(init=False, compare=False, repr=False)
     deferred: tuple[ColumnSchema, ...] = field(init=False, compare=False, repr=False)
