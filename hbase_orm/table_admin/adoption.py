@@ -30,6 +30,7 @@ from hbase_orm.index.entries.targets import GUARD_FAMILY
 from hbase_orm.numbering.create_tables import create_if_missing
 from hbase_orm.ops import (
     CreateTable,
+    FamilyDescriptor,
     ModifyTable,
     Protocol,
     RenewTimeLimit,
@@ -232,7 +233,8 @@ def _refuse_other_families(bound: BoundModel, live: TableDescriptor) -> None:
             "the table has no family for the guards of rows, which the model's indexes or its "
             "version column need",
             **where,
-            fix="call engine.add_guard_family(model); it works online",
+            fix="call engine.add_guard_family(model), or run 'hbase-orm tables alter'; both "
+            "work online",
         )
 
 
@@ -289,14 +291,27 @@ def _declaration(
 ) -> Declaration:
     """Return what models declare, corrected by what was seen.
 
-    The families have the options of the table. Columns that rows lack are not required, and none of
-    them is the anchor, because that would hide the rows.
+    The families have the options of the table, but not the settings that no model declares: those
+    are of other programs, and an alteration keeps them. Columns that rows lack are not required,
+    and none of them is the anchor, because that would hide the rows.
     """
     declared = declaration_of(schemas)
-    families = {family.name: family for family in live.families if family.name in declared.families}
+    families = {
+        family.name: _with_declared_settings(family, declared.families[family.name])
+        for family in live.families
+        if family.name in declared.families
+    }
     kinds = list(_kinds(schemas))
     rows = [_seen(each, kinds, sample) for each in declared.rows]
     return replace(declared, families=families, rows=tuple(rows))
+
+
+def _with_declared_settings(live: FamilyDescriptor, declared: FamilyDescriptor) -> FamilyDescriptor:
+    return replace(
+        live,
+        configuration={n: v for n, v in live.configuration.items() if n in declared.configuration},
+        attributes={n: v for n, v in live.attributes.items() if n in declared.attributes},
+    )
 
 
 def _kinds(schemas: Sequence[TableSchema]) -> Iterator[TableSchema]:

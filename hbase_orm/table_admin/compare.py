@@ -170,8 +170,8 @@ class TableComparison:
         wanted = declared.descriptor()
         # The record knows better than the text of the key; the id is compared with the record's.
         unchanged = {KEY_ATTRIBUTE, ID_ATTRIBUTE}
-        if is_unknown(entry):
-            # It shows that no program without indexes wrote the table: nobody knows that now.
+        if is_unknown(entry) and KEY_ATTRIBUTE in actual.attributes:
+            # Together they show that no program without indexes wrote the table: nobody knows now.
             unchanged |= SLOP.keys()
         attributes = {k: v for k, v in wanted.attributes.items() if k not in unchanged}
         differing = [*table_differences(actual, replace(wanted, attributes=attributes))]

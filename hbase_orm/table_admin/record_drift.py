@@ -27,7 +27,15 @@ _WRITE: Final = (
     "call engine.create_tables, or 'hbase-orm tables create'; if others made the table, run "
     "'hbase-orm tables adopt'"
 )
-_DECLARE: Final = "declare what the record says, or change the rows with a migration"
+_DECIDE: Final = (
+    "if the table is the recorded one, call engine.create_tables, or 'hbase-orm tables create', "
+    "which notes its regions; if it was made again with rows that contradict the record, run "
+    "'hbase-orm tables adopt' with their model"
+)
+_DECLARE: Final = (
+    "declare what the record says, or move the rows to a table of another name with the new "
+    "declaration"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +79,7 @@ def read(declared: DeclaredTable, features: frozenset[Feature]) -> Protocol[Reco
         record, problem = None, _problem(table, actual, Drift.MISSING, _WRITE)
     elif which is Identity.UNKNOWN:
         actual = "of this table, or of an earlier one with this name"
-        problem = _problem(table, actual, Drift.UNDECIDED, _WRITE)
+        problem = _problem(table, actual, Drift.UNDECIDED, _DECIDE)
     return RecordRead(record, problem)
 
 

@@ -147,7 +147,8 @@ def check_index_tables(
         raise SchemaError(
             "the existing table has no family for the guards of rows",
             table=schema.table,
-            fix="call engine.add_guard_family(model); it works online",
+            fix="call engine.add_guard_family(model), or run 'hbase-orm tables alter'; both "
+            "work online",
         )
     if entry is None or is_unwritten(entry) or bound.guarded is None:
         return

@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from hbase_orm.binding.bound_model import BoundModel
 from hbase_orm.binding.table_creation.existing_tables import (
+    KEY_ATTRIBUTE,
     SAMPLED_ROWS,
     TableWarnings,
     check_index_tables,
@@ -169,7 +170,10 @@ def _is_made_here(existing: TableDescriptor | None, *, is_lww: bool) -> bool:
     With Thrift1 only (`is_lww`) the result is True, because Thrift1 cannot set the attributes that
     mark such a table.
     """
-    return existing is None or is_lww or SLOP.items() <= existing.attributes.items()
+    if existing is None or is_lww:
+        return True
+    # An adopted table has no row key among its attributes, also if an alteration has set the rest.
+    return KEY_ATTRIBUTE in existing.attributes and SLOP.items() <= existing.attributes.items()
 
 
 def _make_base_table(

@@ -37,6 +37,7 @@ from hbase_orm.errors import (
 )
 from hbase_orm.gateway.memory.gateway import MemoryGateway
 from hbase_orm.index.catalog.catalog import CATALOG_TABLE, RECORD_COLUMN
+from hbase_orm.index.catalog.entry import IndexState
 from hbase_orm.ops import (
     CheckAndMutate,
     CreateTable,
@@ -500,3 +501,73 @@ def test_a_record_that_another_program_writes_meanwhile_is_kept(
     record = record_of(gateway)
     assert record is not None
     assert list(record.current.rows[0].models) == ["IndexedPerson"]
+
+
+def test_an_alteration_after_an_adoption_keeps_the_settings_of_other_programs(
+    engine: Engine, gateway: MemoryGateway
+) -> None:
+    theirs = FamilyDescriptor(
+        b"d",
+        versions=3,
+        configuration={"hbase.hstore.blockingStoreFiles": "30"},
+        attributes={"OWNER": "them"},
+    )
+    gateway.execute(DropTable("people"))
+    gateway.execute(CreateTable(TableDescriptor("people", (theirs,))))
+    engine.adopt_tables(Person)
+
+    changes = engine.alter_tables(Person, allow_data_loss=True)
+
+    assert [change.subject for change in changes] == ["family d: versions", "record"]
+    (family,) = gateway.execute(DescribeTable("people")).families
+    assert family == replace(theirs, versions=1)
+    assert not engine.alter_tables(Person)
+
+
+@pytest.mark.parametrize("model", [Person, NumberedPerson])
+def test_what_a_check_advises_on_an_undecided_record_helps(
+    engine: Engine, gateway: MemoryGateway, model: type[Model]
+) -> None:
+    gateway.execute(DropTable("people"))
+    engine.create_tables(Person)
+    record = record_of(gateway)
+    assert record is not None
+    write_raw(gateway, replace(record, table_id="", regions_ms=0).encode())
+    alone = through(WithoutThrift2(gateway), engine)
+    assert undecided(alone, model)
+
+    if model is Person:
+        alone.create_tables(Person)
+    else:
+        alone.adopt_tables(NumberedPerson)
+
+    assert not undecided(alone, model)
+
+
+def undecided(engine: Engine, model: type[Model]) -> bool:
+    """Return whether a check shows the record as undecided, with both ways out."""
+    (check,) = engine.check_tables(model)
+    fixes = [each.fix for each in check.differences if each.subject == "record"]
+    return any("tables create" in fix and "tables adopt' with their model" in fix for fix in fixes)
+
+
+@pytest.mark.usefixtures("gateway")
+def test_one_alteration_is_enough_for_an_adopted_table_with_indexes(engine: Engine) -> None:
+    engine.alter_tables(IndexedPerson, allow_data_loss=True)
+    engine.adopt_tables(IndexedPerson)
+    engine.create_tables(IndexedPerson)
+
+    assert not engine.table_changes(IndexedPerson)
+
+
+def test_indexes_of_an_empty_adopted_table_must_be_built(
+    engine: Engine, gateway: MemoryGateway
+) -> None:
+    """A program that knows no index may write the table for a lease."""
+    gateway.execute(DropTable("people"))
+    gateway.execute(CreateTable(TableDescriptor("people", (FamilyDescriptor(b"d"),))))
+    engine.alter_tables(IndexedPerson)
+    engine.adopt_tables(IndexedPerson)
+    engine.create_tables(IndexedPerson)
+
+    assert {each.state for each in engine.indexes(IndexedPerson).values()} == {IndexState.ABSENT}

@@ -420,6 +420,7 @@ def test_a_guarded_table_without_guards_and_catalog_is_not_as_declared(engine: E
 
     assert {subject: each.drift for subject, each in differs.items()} == {
         "family _": Drift.MISSING,
+        "table: attributes hbase.hregion.keyvalue.timestamp.slop.millisecs": Drift.DIFFERENT,
         "catalog": Drift.MISSING,
         "record": Drift.MISSING,
     }
