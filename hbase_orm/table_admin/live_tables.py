@@ -193,14 +193,13 @@ class LiveTables(ABC):
         dropped: list[str] = []
         for bound, names in chosen:
             pattern = bound.declared_table
-            _, record = yield from read_cells(pattern)
+            record = b"" if bound.schema.is_foreign else (yield from read_cells(pattern))[1]
             for name in names:
                 yield from ask(RenewTimeLimit())
                 dropped += yield from tables.drop(bound.in_table(name))
                 self._runtime.catalog.forget(name)
             yield from ask(RenewTimeLimit())
-            if not bound.schema.is_foreign:
-                yield from _delete_last_record(bound, record)
+            yield from _delete_last_record(bound, record)
             self._runtime.catalog.forget(pattern)
         return dropped
 
@@ -287,7 +286,7 @@ def _delete_last_record(bound: BoundModel, seen: bytes) -> Protocol[None]:
 
     Args:
         bound: A model of the tables.
-        seen: The bytes of the record before the tables were dropped.
+        seen: The bytes of the record before the tables were dropped; empty without one.
     """
     pattern, is_only = bound.declared_table, bound.tables.is_only
     if not seen or (not is_only and (yield from bound.tables.existing())):
