@@ -64,7 +64,7 @@ def _have_one_key(one: TableSchema, other: TableSchema) -> bool:
     """Return whether two models have the same row key, record type and packing of objects."""
     return (
         type_of(one) == type_of(other)
-        and key_spec(one.layout) == key_spec(other.layout)
+        and key_spec(one.layout, one.namespace) == key_spec(other.layout, other.namespace)
         and one.packed_bytes == other.packed_bytes
     )
 
@@ -96,7 +96,7 @@ def rows_of(schema: TableSchema) -> RecordedRows:
         fields[dynamic.name] = dynamic.prefix
     return RecordedRows(
         record_type=type_of(schema),
-        key=tuple(key_spec(schema.layout)),
+        key=tuple(key_spec(schema.layout, schema.namespace)),
         anchor=None if schema.anchor is None else schema.anchor.column,
         marker=schema.marker,
         columns=columns,

@@ -37,6 +37,8 @@ _UNSTORED: Final = frozenset({"inputs", "sorts", "repeating", "values", "functio
 _CODES: Final = "codes"
 _PACKED: Final = "packed"
 """The version and the type of packed values, if the type is known; the first records lack it."""
+_DICTIONARY: Final = "dictionary"
+_DEFAULT_NAMESPACE: Final = "default"
 
 
 def codec_spec(codec: Codec[Any]) -> Spec:
@@ -60,11 +62,17 @@ def codec_spec(codec: Codec[Any]) -> Spec:
     return spec | {"desc": True} if codec.desc else spec
 
 
-def key_spec(layout: KeyLayout) -> list[Spec]:
-    """Return the specification of a row key: one object for each part."""
+def key_spec(layout: KeyLayout, namespace: str | None = None) -> list[Spec]:
+    """Return the specification of a row key: one object for each part.
+
+    Args:
+        layout: The layout of the row key.
+        namespace: The engine's namespace, which dictionaries have that are named without one; empty
+            for HBase's default. None leaves the names of dictionaries as they are declared.
+    """
     positions = key_fields(layout)
     numbers = {name: number for number, name in enumerate(positions)}
-    return [_part_spec(part, numbers) for part in layout.parts]
+    return [_part_spec(part, numbers, namespace) for part in layout.parts]
 
 
 def key_fields(layout: KeyLayout) -> list[str]:
@@ -79,13 +87,13 @@ def _mentioned(part: Part) -> Iterator[str]:
         yield from _mentioned(each)
 
 
-def _part_spec(part: Part, numbers: Mapping[str, int]) -> Spec:
+def _part_spec(part: Part, numbers: Mapping[str, int], namespace: str | None = None) -> Spec:
     spec: Spec = {}
     if part.derivation is None:
         if part.name in numbers:
             spec["field"] = numbers[part.name]
     else:
-        spec |= _derivation_spec(part.derivation, numbers)
+        spec |= _derivation_spec(part.derivation, numbers, namespace)
     spec |= codec_spec(part.codec)
     spec["ends"] = part.framing.name.lower()
     if part.end:
@@ -93,13 +101,21 @@ def _part_spec(part: Part, numbers: Mapping[str, int]) -> Spec:
     return spec
 
 
-def _derivation_spec(derivation: Derivation, numbers: Mapping[str, int]) -> Spec:
+def _derivation_spec(
+    derivation: Derivation, numbers: Mapping[str, int], namespace: str | None
+) -> Spec:
     own = {each.name: getattr(derivation, each.name) for each in fields(derivation)}
     spec: Spec = {"derived": type(derivation).__name__}
     spec |= {name: _plain(value) for name, value in own.items() if name not in _UNSTORED}
     if derivation.inputs:
-        spec["of"] = [_part_spec(each, numbers) for each in derivation.inputs]
+        spec["of"] = [_part_spec(each, numbers, namespace) for each in derivation.inputs]
+    if derivation.dictionary is not None and namespace is not None:
+        spec[_DICTIONARY] = _in_namespace(derivation.dictionary, namespace)
     return spec
+
+
+def _in_namespace(dictionary: str, namespace: str) -> str:
+    return dictionary if ":" in dictionary else f"{namespace or _DEFAULT_NAMESPACE}:{dictionary}"
 
 
 def _plain(value: Any) -> Any:
@@ -163,6 +179,8 @@ def _reads_member_alike(name: str, old: Any, new: Any) -> bool:
     if name == _PACKED and isinstance(old, dict) and isinstance(new, dict):
         # Values carry the version, and the codec has functions that upgrade older ones.
         return old.get("version") != new.get("version") or bool(old == new)
+    if name == _DICTIONARY and isinstance(old, str) and isinstance(new, str):
+        return _may_be_one_dictionary(old, new)
     return _reads_alike(old, new)
 
 
@@ -171,6 +189,15 @@ def equal_codec(recorded: Spec, declared: Spec) -> bool:
     if recorded.keys() ^ declared.keys() == {_PACKED}:
         return {**declared, **recorded} == {**recorded, **declared}
     return recorded == declared
+
+
+def _may_be_one_dictionary(old: str, new: str) -> bool:
+    """Return whether two names can be those of one dictionary.
+
+    The first records have the names as they were declared: the namespace is unknown then.
+    """
+    namespaces, names = zip(*((each.rpartition(":")[::2]) for each in (old, new)), strict=True)
+    return names[0] == names[1] and (namespaces[0] == namespaces[1] or "" in namespaces)
 
 
 def _same_codes(old: Mapping[str, str], new: Mapping[str, str]) -> bool:
@@ -199,6 +226,8 @@ def _joined(name: str, old: Any, new: Any) -> Any:
             return {**old, **new}
         case {"version": int(before)}, {"version": int(after)} if name == _PACKED:
             return old if before > after else new
+        case str(), str() if name == _DICTIONARY:
+            return old  # without a namespace, nobody knows whether the new name is the same
         case dict(), dict():
             return joined_codec(old, new)
         case list(), list() if len(old) == len(new):

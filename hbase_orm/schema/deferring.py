@@ -24,11 +24,16 @@ def record_types_of(schema: TableSchema) -> tuple[TableSchema, ...]:
     """
     if schema.record_types is None:
         return (schema,)
-    known = schema.type_existence
-    return tuple(
-        replace(model.__schema__, existence=known[data]) if data in known else model.__schema__
-        for data, model in schema.record_types.models.items()
-    )
+    types = schema.record_types.models
+    return tuple(_as_bound(schema, data, model.__schema__) for data, model in types.items())
+
+
+def _as_bound(base: TableSchema, data: bytes, own: TableSchema) -> TableSchema:
+    """Return the schema of a record type with what the base's schema knows of its rows."""
+    if own.layout.lookups and base.namespace is not None:
+        own = replace(own, namespace=base.namespace)
+    known = base.type_existence.get(data)
+    return own if known is None else replace(own, existence=known)
 
 
 def deferred_names(schema: TableSchema) -> frozenset[str]:

@@ -219,6 +219,8 @@ class TableSchema:
             describes this model's rows: then this model's columns and their order decide.
         type_existence: The `existence` of each record type of a base, by the bytes of the type in
             row keys.
+        namespace: The engine's namespace, which tables have that are named without one; empty for
+            HBase's default, None for the schema of a class, which no engine has bound.
         anchor: A guarded row exists exactly if it has a cell in this column. It is the anchor in
             the table's record. Without a record, it is the first required plain column that is not
             deferred. None if there is no such column.
@@ -255,6 +257,7 @@ class TableSchema:
     timestamps: str | None = None
     existence: Existence | None = None
     type_existence: Mapping[bytes, Existence] = field(default_factory=dict[bytes, Existence])
+    namespace: str | None = field(default=None, compare=False, repr=False)
     anchor: ColumnSchema | None = field(init=False, compare=False, repr=False)
     marker: bytes | None = field(init=False, compare=False, repr=False)
     deferred: tuple[ColumnSchema, ...] = field(init=False, compare=False, repr=False)

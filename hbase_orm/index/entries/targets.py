@@ -367,8 +367,7 @@ class GuardContext:
         nonce: A function that returns eight random bytes.
         retries: How often a request that may be repeated is sent, and the pauses in between.
         permit: A function that is called with the data table before each attempt and each
-            check-and-mutate. It returns the epoch for writes. It raises CatalogLeaseError (or its
-            subclass TableHeldError) if this process may not write guarded rows now.
+            check-and-mutate. It returns the epoch for writes, or raises CatalogLeaseError.
         renew: A function that renews an expired lease before a fence; None: it raises an error.
         put_off: A function that takes the deletes of stale entries to send them later, or None.
     """
