@@ -70,7 +70,7 @@ class HBaseORMError(Exception):
         raise AttributeError(message)
 
     def __str__(self) -> str:
-        """Return one line: the text, the details in brackets (long ones are cut), and the fix."""
+        """Return one line: the text, the details in brackets, and the fix; long details are cut."""
         details = " ".join(f"{name}={shown(value)}" for name, value in self.details.items())
         parts = [self.text]
         if details:
@@ -108,12 +108,12 @@ class SchemaDriftError(SchemaError):
 
 
 class RecordError(SchemaError):
-    """A table's record is damaged, or of a newer version of this library: the table is not used.
+    """A table's record is damaged or from a newer version of hbase_orm, so the table is not used.
 
     Attributes:
         table: The table.
-        place: The place of the damage in the record; only if the record is damaged.
-        version: The version of the record's encoding; only if the record is newer.
+        place: The place of the damage in the record; exists only if the record is damaged.
+        version: The version of the record's encoding; exists only if it is a newer version.
     """
 
 
@@ -172,7 +172,7 @@ class QueryError(HBaseORMError):
 
 
 class UnboundedScanError(QueryError):
-    """The statement would read the whole table, without `.allow_full_scan()`."""
+    """The statement would read the whole table, but does not call `.allow_full_scan()`."""
 
 
 class PageTokenError(QueryError):
@@ -228,8 +228,8 @@ class TableHeldError(CatalogLeaseError):
 
     Attributes:
         table: The table.
-        holder: The program that uses it, and what for.
-        since: When it began, in ISO 8601.
+        holder: The name of that program, and the purpose for which it uses the table.
+        since: The time when it began to use the table exclusively, in ISO 8601.
     """
 
 
@@ -293,7 +293,7 @@ class FamilyNotFoundError(RejectedError):
 
 
 class CompressionMissingError(RejectedError):
-    """The server does not have the codec of a family's compression."""
+    """The server does not have the compression codec that a column family uses."""
 
 
 class NamespaceNotFoundError(RejectedError):
@@ -305,15 +305,15 @@ class NamespaceExistsError(RejectedError):
 
 
 class FeatureMissingError(RejectedError):
-    """The gateway does not support the request; the message names a gateway that does."""
+    """The gateway does not support the request; `fix` advises what to use instead."""
 
 
 class FlushError(HBaseORMError):
     """Some writes of a flush failed, or their outcome is unknown.
 
     Attributes:
-        written: Rows that HBase acknowledged, as (table, row key). A bulk writer and
-            `delete_where` have only their number.
+        written: Rows that HBase acknowledged, as (table, row key). In errors of a bulk writer and
+            of `delete_where`, only the number of these rows.
         not_written: Rows that were certainly not written, as (table, row key, reason).
         unknown: Rows whose outcome is unknown: the connection broke before the answer, or a batch
             failed for some of its rows. Flushing again is safe.
@@ -331,11 +331,11 @@ class FlushError(HBaseORMError):
 
 
 class FlushConflictError(FlushError, VersionConflictError):
-    """A flush did not write some rows: other programs changed these rows after they were loaded.
+    """A flush did not write all rows: other programs changed some of them after they were loaded.
 
     Attributes:
-        table: The table of the first such row.
-        row: The row key of the first such row.
+        table: The table of the first changed row.
+        row: The row key of the first changed row.
         loaded_version: The version that the row's object has.
         stored_version: The version that the row has; 0 if the row does not exist.
     """
@@ -345,7 +345,7 @@ class FlushSchemaError(FlushError, SchemaError):
     """A flush did not write rows because the model and its table differ, e.g. in their indexes.
 
     Attributes:
-        table: The table of the first such row, if the two differ in their indexes or row keys.
+        table: The table of the first failed row; exists only if indexes or row keys differ.
     """
 
 
@@ -397,4 +397,4 @@ class DiskFullError(ServerError):
 
 
 class ServerDiedError(ServerError):
-    """The server's process ended, while starting or later."""
+    """The server's process ended, during its start or later."""

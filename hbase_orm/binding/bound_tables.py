@@ -24,6 +24,7 @@ def named_schema(schema: TableSchema, namespace: str) -> TableSchema:
     return replace(
         schema,
         table=in_namespace(schema.table, namespace),
+        namespace=namespace,
         indexes=tuple(
             replace(index, table=in_namespace(index.table, namespace)) for index in schema.indexes
         ),

@@ -45,7 +45,8 @@ class ExclusiveTables:
 
     def forget(self) -> None:
         """Forget the tables in a forked child: they are its parent's."""
-        self._lock = threading.Lock()
+        # One for each table: `begin` holds it for a lease, in which other tables are used.
+        self._locks: dict[str, threading.Lock] = {}
         self._uses: dict[str, _Use] = {}
         self._runner.catalog.own_holds.clear()
 
@@ -63,9 +64,12 @@ class ExclusiveTables:
         """
         return ExclusiveUse(self, table, purpose, wait_s, on_wait)
 
+    def _lock_of(self, table: str) -> threading.Lock:
+        return self._locks.setdefault(table, threading.Lock())
+
     def begin(self, table: str, purpose: str, wait_s: float, on_wait: OnWait) -> None:
         """Take a table, and wait until no other program may write it."""
-        with self._lock:
+        with self._lock_of(table):
             use = self._uses.get(table)
             if use is not None:
                 use.users += 1
@@ -87,7 +91,7 @@ class ExclusiveTables:
 
     def end(self, table: str, *, is_failed: bool) -> None:
         """Release a table after its last use; see `ExclusiveUse`."""
-        with self._lock:
+        with self._lock_of(table):
             use = self._uses[table]
             use.users -= 1
             if not use.users:

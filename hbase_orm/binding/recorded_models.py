@@ -34,6 +34,7 @@ from hbase_orm.record.declaration import Declaration, RecordedRows, TableRecord
 from hbase_orm.record.differences import Difference, Weight, differences, family_differences
 from hbase_orm.record.recorded_schema import recorded_names, recorded_schema
 from hbase_orm.record.snapshots import declaration_of, rows_of
+from hbase_orm.record.specifications import equal_codec
 from hbase_orm.schema import TableSchema, record_types_of
 
 logger = logging.getLogger("hbase_orm.session")
@@ -248,7 +249,7 @@ def _is_recorded(schema: TableSchema, recorded: Declaration) -> bool:
         if rows is None or known is None or own.fields != known.fields:
             return False
         both = rows.columns.keys() & declared.columns.keys()
-        if any(rows.columns[each].codec != declared.columns[each].codec for each in both):
+        if not all(equal_codec(rows.columns[c].codec, declared.columns[c].codec) for c in both):
             return False  # entries of codes that the model lacks look stale to it
     return True
 

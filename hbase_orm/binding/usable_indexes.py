@@ -11,6 +11,7 @@ from hbase_orm.binding.catalog_cache import CatalogCache
 from hbase_orm.errors import (
     ConflictError,
     QueryError,
+    RejectedError,
     TableDisabledError,
     TableNotFoundError,
     UnboundedScanError,
@@ -24,6 +25,7 @@ from hbase_orm.index.catalog.entry import (
     IndexState,
     TableState,
 )
+from hbase_orm.index.catalog.entry_details import same_declaration
 from hbase_orm.ops import (
     CloseScanner,
     Operation,
@@ -94,27 +96,36 @@ def by_readable_index(
     if model is bound:
         return chosen
     refused = unreadable(bound, entry)
+    refusal = None if read is None else read.refusal
+    if refusal is not None:
+        refused = dict.fromkeys(refused, f"the catalog cannot be read: {refusal.text}")
     name = chosen.index.name
     if name in refused:
         if entry is not None:
             declared = {**entry.declarations, name: bound.indexes[name]}
             refuse_differences(bound.schema.table, entry, declared, model=bound.schema.model_name)
         if isinstance(stmt.index, Index):
-            raise QueryError("the index cannot be read now", **_advice(bound, entry, refused))
+            advice = _advice(bound, entry, refused, refusal)
+            raise QueryError("the index cannot be read now", **advice)
     try:
         plan = again(model.schema, model.shapes)
     except UnboundedScanError as error:
-        details = {**error.details, **_advice(bound, entry, refused)}
+        details = {**error.details, **_advice(bound, entry, refused, refusal)}
         raise UnboundedScanError(error.text, **details) from None
     return replace(plan, unused=tuple(f"{name}: {why}" for name, why in refused.items()))
 
 
 def _advice(
-    bound: BoundModel, entry: CatalogEntry | None, refused: dict[str, str]
+    bound: BoundModel,
+    entry: CatalogEntry | None,
+    refused: dict[str, str],
+    refusal: RejectedError | None,
 ) -> dict[str, Any]:
     model = bound.schema.model_name
     fix = f"build it: engine.build_index({model}, ...) or 'hbase-orm index build'"
-    if entry is not None and entry.state is TableState.TRUNCATING:
+    if refusal is not None:
+        fix = "ask for the permission to read the catalog; without it no index is used"
+    elif entry is not None and entry.state is TableState.TRUNCATING:
         fix = HOW_TO_FINISH[entry.state]
     elif not _is_there(entry):
         fix = f"call engine.create_tables({model}); if it has rows, {fix}"
@@ -270,7 +281,7 @@ def unreadable(bound: BoundModel, entry: CatalogEntry | None) -> dict[str, str]:
 def _reason(index: IndexSchema, bound: BoundModel, known: CatalogIndex | None) -> str:
     if known is None or known.state is IndexState.ABSENT:
         return "ABSENT, it is not built"
-    if known.entries != bound.indexes[index.name]:
+    if not same_declaration(known.entries, bound.indexes[index.name]):
         return "it was built with another declaration"
     if known.state is not IndexState.READABLE:
         doing = "being built" if known.build else "being dropped, or must be built again"

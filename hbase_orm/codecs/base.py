@@ -34,9 +34,9 @@ class KeyPlacement(Enum):
     """
 
     ANYWHERE = "anywhere"
-    LAST = "only the end of the row key ends these bytes"
-    LAST_ASCENDING = "only the end of the row key ends these bytes, and none if they descend"
-    ASCENDING = "descending, the format's owner writes other bytes in row keys than elsewhere"
+    LAST = "the bytes do not show their end, so they must be last in the row key"
+    LAST_ASCENDING = "the bytes do not show their end, so they must be last and ascending"
+    ASCENDING = "the format's owner writes other bytes in row keys if values descend"
 
     def holds(self, *, is_last: bool, desc: bool) -> bool:
         """Return whether a codec with this placement may be used for a part of a row key.

@@ -137,8 +137,8 @@ class Code(Codec[T]):
     def ordered(self) -> bool:
         """Whether the codes sort like the values.
 
-        Always False for descending codes of several widths. Any other codes of values without an
-        order count as sorted.
+        Always False for descending codes of several widths. If the values have no order, all other
+        codes count as sorted.
         """
         values: list[Any] = [value for value, _ in sorted(self.pairs, key=lambda pair: pair[1])]
         try:

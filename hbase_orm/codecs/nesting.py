@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 MOST_LEVELS: Final = 200
-"""The most levels of nested lists, maps and objects in a value that is written.
+"""The largest number of levels of nested lists, maps and objects in a value that is written.
 
 A list of numbers has one level.
 """

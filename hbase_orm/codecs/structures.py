@@ -252,7 +252,7 @@ class Packed(Codec[T]):
 
 
 def _upgraded(plain: Any, upgrade: Upgrade) -> Any:
-    """Upgrade a value by one version; of a list, upgrade each item."""
+    """Upgrade a value by one version; if the value is a list, upgrade each item."""
     if isinstance(plain, list):
         return [_upgraded(one, upgrade) for one in plain]
     return upgrade(plain) if isinstance(plain, dict) else plain

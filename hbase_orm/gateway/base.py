@@ -38,8 +38,8 @@ class Gateway(Protocol):
         """Send one request and return its answer.
 
         Nothing is sent if the request is not valid. For example, its row key may be empty or too
-        long, or a `MutateRows` may have puts and deletes of the same row. `Together` and `Sleep`
-        are refused, because drivers handle them.
+        long, or a `MutateRows` may have puts and deletes of the same row. Requests
+        for drivers, such as `Together` and `Sleep`, are refused.
 
         Raises:
             RejectedError: The request is wrong, or names something that does not exist; do not
@@ -63,7 +63,7 @@ class Gateway(Protocol):
 def execute_within(gateway: Gateway, operation: Operation[R], timeout_s: float) -> R:
     """Send one request, with a time limit of `timeout_s` seconds if the gateway supports that.
 
-    The memory gateway does not support time limits, because it answers at once.
+    The memory gateway does not support time limits, because it answers immediately.
     """
     # The method is looked up by its name, because an isinstance check of a runtime protocol costs
     # tens of microseconds per request.

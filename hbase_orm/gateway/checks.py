@@ -246,7 +246,7 @@ def _check_mutate_rows(operation: MutateRows) -> None:
     mixed = put_rows & deleted_rows
     if mixed:
         raise RejectedError(
-            "a batch puts to and deletes from one row",
+            "a batch has both puts and deletes of one row",
             row=min(mixed),
             fix="use MutateRow, or send the deletes first and the puts in a later batch",
         )

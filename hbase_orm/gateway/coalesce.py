@@ -6,10 +6,11 @@ Protocols in step advance together, in rounds:
 2. The requests of all protocols are joined where possible, and sent.
 3. Each protocol gets the answer to its own request.
 
-Three kinds of requests may be joined: reads of rows, reads of versions, and writes whose cells all
-have timestamps. A joined request has only one kind and one table. All other requests are sent
-separately and at once, by the thread that runs the protocol. So a check that the protocol made just
-before, such as the check of a lease, is still valid.
+Three kinds of requests may be joined: reads of rows (`GetRows`), reads of versions (`GetVersions`),
+and batches of writes (`MutateRows`) in which every put and delete has a timestamp. A joined request
+has only one kind and one table. Every other request is sent separately and immediately, by the
+thread that runs the protocol. So a check that the protocol made just before the request, such as
+the check of a lease, is still valid.
 
 A protocol that makes a request for the driver itself, such as `Sleep` or `Nested`, leaves the
 group. It continues after the protocols of the group have ended.
@@ -54,14 +55,14 @@ IN_STEP: Final = 100
 GROUP_ROWS: Final = 500
 """The largest number of rows in one joined request.
 
-A protocol may write several rows at once, for example the index entries of one row.
+One request of a protocol may have several rows, for example the index entries of one row.
 """
 
 GROUP_BYTES: Final = 2 * 1024 * 1024
 """The largest size in bytes of the cells that a joined request writes, or is expected to read.
 
-HBase's own client collects writes of the same size (hbase.client.write.buffer). A single request of
-a protocol is not divided, even if it is larger.
+HBase's own client sends its collected writes when they reach the same size
+(hbase.client.write.buffer). A single request of a protocol is not divided, even if it is larger.
 """
 
 
@@ -220,7 +221,6 @@ class _JoinedRequest:
         )
 
     def add(self, request: _Request, rows: set[bytes], size_bytes: int) -> None:
-        """Add a request."""
         self.requests.append(request)
         self.rows |= rows
         self.size_bytes += size_bytes
@@ -272,7 +272,7 @@ def _joined_requests(requests: Iterable[_Request], sizes: ReadSizes) -> list[_Jo
 
 
 def _size_bytes(request: _Request, sizes: ReadSizes) -> int:
-    """Return the bytes of the cells that a request writes or is expected to read; 0 if unknown."""
+    """Return the size of the cells that a request writes or is expected to read; 0 if unknown."""
     operation = request.operation
     if isinstance(operation, GetRows):
         return max(request.expected_bytes, sizes.expected_bytes(operation))

@@ -74,9 +74,9 @@ class Patience:
     """Limits the time for which an operation of many requests waits for a silent gateway.
 
     An operation may repeat requests, read back the outcome of a write, or resume a scan. If the
-    gateway is silent, each of these requests would wait for the whole timeout again. So the first
-    request that is not answered starts the time limit of one request, and all following requests
-    share the remaining time. An answer ends this limit.
+    gateway is silent, each of these requests would wait for the whole timeout again. So a single
+    time limit, of the length of the timeout, begins with the first request that is not answered.
+    All following requests share the rest of this time. An answer ends the time limit.
     """
 
     def __init__(self, gateway: Gateway, clock: Callable[[], float] = time.monotonic) -> None:

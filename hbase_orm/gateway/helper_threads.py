@@ -52,7 +52,7 @@ class SharedWork(Generic[T, R]):
     def help(self, gate: threading.Lock) -> None:
         """Process items in a helper thread; an error is raised later by `outcomes_in_order`.
 
-        `gate` is locked in the meantime, so that `end` can wait for the helper.
+        `gate` is locked until the helper has finished, so that `end` can wait for it.
         """
         with gate:
             try:
@@ -118,7 +118,7 @@ class Team:
         self._end = ref(self, self._jobs.put)
 
     def begin(self, work: Callable[[T], R], item: T) -> SharedWork[T, R]:
-        """Let a thread call `work` with `item`; `result()` of the returned object waits for it."""
+        """Let a thread call `work` with `item`; `result()` of the `SharedWork` waits for it."""
         share = SharedWork(work, (item,), helpers=1)
         self.help_with(share)
         return share
@@ -142,14 +142,14 @@ class Team:
         )
 
     def close(self) -> None:
-        """Make the threads end after their present work, and wait for that."""
+        """Make the threads end after their present work, and wait until they have ended."""
         self.let_go()
         for thread in self._threads:
             if thread.is_alive():  # one that could not be started is not
                 thread.join()
 
     def let_go(self) -> None:
-        """Make the threads end after their present work."""
+        """Make the threads end after their present work, without waiting for them."""
         self._jobs.put(None)
 
 

@@ -1,6 +1,6 @@
 """A gateway that repeats failed requests only if sending them twice is safe.
 
-It repeats reads. It also repeats writes in which every put and delete has its own timestamp: sent
+It repeats reads. It also repeats writes in which every put and delete has a given timestamp: sent
 twice, they have the same effect as sent once. It never repeats increments, appends, conditional
 mutations, writes without a timestamp, or fetches from a scanner. It repeats the administration of
 tables only after a RetryableError, which means that nothing was applied.

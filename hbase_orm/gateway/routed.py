@@ -118,7 +118,10 @@ class RoutedGateway:
 
 
 def needs_atomic(operation: Operation[Any]) -> bool:
-    """Return whether a request needs Thrift2, because no single call of Thrift1 can do all of it.
+    """Return whether a request is sent to Thrift2 if there is one.
+
+    These are the requests that no single call of Thrift1 can do completely. A `ListRegions` that
+    does not need the creation times is sent to Thrift2 too.
 
     Examples:
         >>> from hbase_orm.ops import Delete, Put

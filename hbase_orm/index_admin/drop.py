@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from hbase_orm.binding.table_creation import model_tables as tables
 from hbase_orm.index.catalog import index_steps as steps
+from hbase_orm.index.catalog.catalog import read_entry
 from hbase_orm.index.catalog.entry import CatalogIndex, IndexState
 from hbase_orm.ops import Protocol
 from hbase_orm.ops.waits import OnWait, wait
@@ -47,9 +48,17 @@ def stop_using(
 
 
 def drop_tables(table: str, name: str) -> Protocol[list[str]]:
-    """Drop the tables of an unused index, set its state to ABSENT, and return the tables' names."""
+    """Drop the tables of an unused index, and set its state to ABSENT; return the tables' names.
+
+    Nothing is dropped if the index is used again: the table was dropped meanwhile, and created
+    again with the index.
+    """
     dropped: list[str] = []
     for each in (yield from tables.index_tables([f"{table}_ix_{name}"])):
+        entry = yield from read_entry(table)
+        index = None if entry is None else entry.indexes.get(name)
+        if index is not None and index.state is not IndexState.DROPPING:
+            return dropped
         dropped += yield from tables.drop_table(each)
     yield from steps.finish_drop(table, name)
     return dropped

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from hbase_orm.binding.bound_model import BoundModel
 from hbase_orm.index.catalog.differences import Difference, difference_of
 from hbase_orm.index.catalog.entry import CatalogIndex, IndexState
+from hbase_orm.index.catalog.entry_details import same_declaration
 from hbase_orm.index_admin.pace import fraction_of
 
 
@@ -56,7 +57,7 @@ def status_of(bound: BoundModel, name: str, known: CatalogIndex | None) -> Index
         name,
         known.state,
         (known.table or f"{bound.schema.table}_ix_{name}") if has_table else "",
-        declared == known.entries,
+        same_declaration(known.entries, declared),
         known.is_manual,
         built,
         known.epoch,

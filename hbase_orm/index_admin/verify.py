@@ -258,7 +258,7 @@ class IndexVerify:
             yield from ask(
                 RenewTimeLimit()
             )  # a repair whose fence was not answered holds up no other
-            if pair.finding is Finding.UNKNOWN:
+            if pair.finding is Finding.UNKNOWN and not pair.row:
                 yield from self._remove(pair)
             else:
                 yield from self._repair_entry(pair, min_age_ms)

@@ -144,7 +144,7 @@ class Model:
             raise
 
     def _set_field(self, name: str, value: Any) -> None:
-        """Check a value and set a field to it.
+        """Check a value and set a field to it; names that begin with `_` are set without a check.
 
         Raises:
             ValidationError: The value does not fit, or the field is a counter, a version or a
@@ -185,7 +185,7 @@ class Model:
         return mine == others
 
     def __hash__(self) -> int:
-        """Return the hash of the key fields."""
+        """Return the hash of the class and the key fields."""
         values = self.__dict__
         return hash((type(self), *(values.get(name) for name in self.__schema__.layout.names)))
 
@@ -227,7 +227,7 @@ class Model:
         """Hook: called after the delete of the row was acknowledged."""
 
     def after_load(self) -> None:
-        """Hook: called after the object was read or read again."""
+        """Hook: called after the object's row was read, the first time or again."""
 
     # --- objects and dicts ------------------------------------------------------------------------
 

@@ -65,7 +65,7 @@ def models(*modules: str | ModuleType) -> list[type[Model]]:
 def has_table(value: object) -> bool:
     """Return whether a value is a model with a table, or a record type in the table of its base.
 
-    `Model` itself, classes with `abstract=True` and anything else are not.
+    False for `Model` itself, for classes with `abstract=True`, and for any other value.
     """
     # An abstract class may inherit the schema of a model.
     return isinstance(value, type) and issubclass(value, Model) and "__schema__" in vars(value)
@@ -76,7 +76,7 @@ def _models_of(root: ModuleType) -> list[type[Model]]:
 
     Raises:
         ModelImportError: A submodule cannot be imported.
-        ConfigurationError: There are none.
+        ConfigurationError: The module or package declares no model.
     """
     modules = [root, *_submodules(root)]
     places = {module.__name__: place for place, module in enumerate(modules)}
@@ -90,7 +90,7 @@ def _models_of(root: ModuleType) -> list[type[Model]]:
 
 
 def _named_models(module: str, names: _Names, outer: str = "") -> Iterator[_Named]:
-    """Yield the models in a namespace of a module, each after the module's name.
+    """Yield a pair of the module's name and the model for each model in a namespace of a module.
 
     Args:
         module: The name of the module.
@@ -126,11 +126,11 @@ def _no_models(
 
 
 def imported(module: object) -> ModuleType:
-    """Return a module that is given itself or by its name, and import it if necessary.
+    """Return a module object unchanged; import a module that is given by its name.
 
     Raises:
         ModelImportError: The module cannot be imported.
-        ConfigurationError: The argument is neither.
+        ConfigurationError: The argument is neither a module object nor a dotted name.
     """
     if isinstance(module, ModuleType):
         return module
@@ -139,7 +139,7 @@ def imported(module: object) -> ModuleType:
     if isinstance(module, (list, tuple, set, frozenset)):
         fix = 'give the modules one by one: hbase_orm.models("shop.orders", "shop.customers")'
     elif isinstance(module, type):
-        fix = "a class needs no search: give it to engine.create_tables itself"
+        fix = "a class needs no search: give the class itself to engine.create_tables"
     else:
         fix = _FIX
     raise ConfigurationError(
@@ -174,7 +174,7 @@ def _import_error(name: str, error: BaseException) -> ModelImportError:
     where = {} if at is None else {"at": at}
     if missing is not None:
         return ModelImportError(
-            "the module imports another one that is not there",
+            "the module imports another module that does not exist",
             module=name,
             missing=missing,
             **where,
@@ -190,7 +190,7 @@ def _import_error(name: str, error: BaseException) -> ModelImportError:
 
 
 def _line_of(name: str, error: BaseException) -> str | None:
-    """Return the file and line of the module's package where an import failed; None if unknown."""
+    """Return the last file and line in the module's package that led to the error, or None."""
     if isinstance(error, SyntaxError) and Path(error.filename or "").is_file():
         return f"{error.filename}:{error.lineno}"
     package = name.partition(".")[0]

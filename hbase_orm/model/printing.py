@@ -8,9 +8,9 @@ from typing import Any, Final
 from hbase_orm.model.fields.fields import Mapped
 
 LONGEST_SHOWN: Final = 80
-"""The number of characters or bytes up to which a value is shown whole.
+"""The largest number of characters or bytes of a value that is shown whole.
 
-Of a longer value, only the beginning and the end are shown.
+Only the beginning and the end of a longer value are shown.
 """
 
 MOST_ITEMS: Final = 10

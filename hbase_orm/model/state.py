@@ -40,7 +40,7 @@ class InstanceState:
         origin: The table and the cluster of that row, as one text; None if they are not recorded.
         on_change: A function that is called with the object after a field was set, or None.
         rare: Data that only few objects have, by name. The mapping is never changed in place,
-            because objects share it.
+            because several objects may share it.
     """
 
     # No `__init__`: one of Python costs every object that is read about 0.2 us.

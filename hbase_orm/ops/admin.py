@@ -21,7 +21,7 @@ FAMILY_ATTRIBUTES: Final[Mapping[str, str]] = MappingProxyType(
         "INDEX_BLOCK_ENCODING": "index_block_encoding",
     }
 )
-"""For each attribute of families that Thrift2 has no field for, the `FamilyDescriptor`'s field."""
+"""The family attributes without a field in Thrift2: attribute name to `FamilyDescriptor` field."""
 
 FIELD_ATTRIBUTES: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -44,10 +44,10 @@ FIELD_ATTRIBUTES: Final[Mapping[str, str]] = MappingProxyType(
         "VERSIONS": "versions",
     }
 )
-"""For each attribute of families that Thrift2 has a field for, the `FamilyDescriptor`'s field."""
+"""The family attributes with a field in Thrift2: attribute name to `FamilyDescriptor` field."""
 
 BLOOM_PREFIX_SETTING: Final = "RowPrefixBloomFilter.prefix_length"
-"""The setting of a family for the length of the prefix in the bloom filter of row prefixes."""
+"""The setting in `configuration` for the prefix length of bloom="ROWPREFIX_FIXED_LENGTH"."""
 
 MAX_FILE_SIZE_ATTRIBUTE: Final = "MAX_FILESIZE"
 FLUSH_SIZE_ATTRIBUTE: Final = "MEMSTORE_FLUSHSIZE"
@@ -109,7 +109,7 @@ class FamilyDescriptor:
     attributes: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     def with_options(self, options: Mapping[str, Any]) -> FamilyDescriptor:
-        """Return this descriptor with other options, given as `ModifyFamily` has them."""
+        """Return a copy with changed options; for the form of `options` see `ModifyFamily`."""
         return replace(self, **_merged_options(self, options))
 
 
@@ -131,14 +131,17 @@ class TableDescriptor:
     region_replication: int = 1
 
     def with_options(self, options: Mapping[str, Any]) -> TableDescriptor:
-        """Return this descriptor with other options, given as `ModifyTable` has them."""
+        """Return a copy with changed options; for the form of `options` see `ModifyTable`."""
         return replace(self, **_merged_options(self, options))
 
 
 def _merged_options(
     descriptor: FamilyDescriptor | TableDescriptor, options: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return the new values of options; of settings by name, those not given are kept."""
+    """Return the new value of each option in `options`.
+
+    A mapping of settings has only the settings to change: it is merged with the known settings.
+    """
     return {
         option: merged_settings(getattr(descriptor, option), value)
         if isinstance(value, Mapping)
@@ -148,7 +151,7 @@ def _merged_options(
 
 
 def merged_settings(known: Mapping[str, str], changes: Mapping[str, str | None]) -> dict[str, str]:
-    """Return settings by name with changes; a setting that is changed to None is removed."""
+    """Return `known` with `changes` applied; the value None in `changes` removes a setting."""
     merged = {**known, **changes}
     return {name: value for name, value in merged.items() if value is not None}
 
@@ -254,8 +257,8 @@ class DeleteFamily(Operation[None]):
 class TruncateTable(Operation[None]):
     """Delete all rows of a table; its split keys and options stay, and it is enabled afterwards.
 
-    The table is disabled meanwhile. It may be disabled before, for example by a request like this
-    one that was interrupted. Needs Thrift2.
+    The table is disabled while its rows are deleted. It may also be disabled before the request,
+    for example because an earlier `TruncateTable` was interrupted. Needs Thrift2.
     """
 
     table: str
@@ -282,9 +285,10 @@ class ModifyFamily(Operation[None]):
 class ModifyTable(Operation[None]):
     """Change some options of a table, online, and keep all others. Needs Thrift2.
 
-    The answer comes when all regions use the new options. The request is safe to repeat, but must
-    not be sent while another program changes the table: HBase replaces the whole descriptor by the
-    one that was read a moment ago, with its families.
+    The answer comes when all regions use the new options. The request is safe to repeat. Over
+    Thrift2, it reads the table's descriptor, and writes the whole descriptor back with the changes.
+    If another program changes the table or its families in between, that change is lost. So do not
+    send the request while another program changes the table.
 
     Attributes:
         options: The new values by the names of `TableDescriptor`'s attributes. `attributes` has
@@ -340,4 +344,4 @@ ADMINISTRATION: Final[tuple[type[Operation[Any]], ...]] = (
     ModifyTable,
     TruncateTable,
 )
-"""The requests that change tables or namespaces. Sent twice, most fail the second time."""
+"""The requests that change tables or namespaces. Most of them fail if they are sent twice."""

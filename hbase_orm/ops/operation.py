@@ -16,7 +16,9 @@ class Operation(Generic[R]):
 
 @dataclass(frozen=True, slots=True)
 class Together(Operation[tuple[Any, ...]]):
-    """Several independent requests, which may be sent in parallel; the answers keep their order.
+    """Several independent requests, which may be sent in parallel.
+
+    The answers are in the order of the requests.
 
     If requests fail, the driver still waits for all of them. It then raises the error of the first
     failed request in `operations`.
@@ -50,7 +52,7 @@ The error of a request is raised inside the generator.
 
 @dataclass(frozen=True, slots=True)
 class SideBySide(Operation[list[Any]]):
-    """Run independent protocols, perhaps in parallel; the answer has their results in order.
+    """Run independent protocols, perhaps in parallel; the answer is their results in order.
 
     If protocols fail, the error of the first failed protocol in `protocols` is raised, after all
     started protocols have ended.
@@ -69,8 +71,8 @@ class SideBySide(Operation[list[Any]]):
 class Nested(Operation[R]):
     """Run another protocol to its end, with a separate time limit; the answer is its result.
 
-    It is used inside a read that must write rows or load related objects before it can continue.
-    The functions that check or record the read's own requests do not see the other protocol's.
+    A read uses it to write rows or load related objects before it continues. The functions that
+    check or record the requests of the read do not see the requests of the nested protocol.
     """
 
     protocol: Protocol[R]

@@ -34,20 +34,21 @@ def ask(operation: Operation[R]) -> Protocol[R]:
 
 
 def ask_all(operations: Sequence[Operation[R]]) -> Protocol[tuple[R, ...]]:
-    """Yield independent requests at once and return their answers in order."""
+    """Yield independent requests as one `Together`; return their answers in order."""
     return cast("tuple[R, ...]", (yield Together(tuple(operations))))
 
 
 def run_all(protocols: Iterable[Protocol[R]]) -> Protocol[list[R]]:
-    """Yield independent protocols at once and return their results in order."""
+    """Yield independent protocols as one `SideBySide`; return their results in order."""
     return cast("list[R]", (yield SideBySide(tuple(protocols))))
 
 
 def offline_result(protocol: Protocol[R]) -> R | None:
-    """Run a protocol only up to its first request; return its result if it needs no request.
+    """Run a protocol up to its first request; return its result if it ends without a request.
 
-    The function shows bad arguments before anything is sent: what the protocol raises before its
-    first request is raised. The protocol ends there, so it must have no effects until then.
+    If it makes a request, it is closed there and None is returned, so it must have no effects
+    before that. An error that it raises before its first request is raised here. So bad arguments
+    are reported before anything is sent. `RenewTimeLimit` does not count as a request.
     """
     try:
         request = next(protocol)
@@ -75,7 +76,7 @@ class RetryPolicy:
             previous pause plus `first_pause_s`.
         jitter: A function that returns a number from 0 (keep the whole pause) to 1 (halve it).
             With random numbers, clients that failed together do not repeat together.
-        errors: The errors after which the request is repeated; other errors are raised at once.
+        errors: The errors after which the request is repeated; other errors are raised immediately.
     """
 
     attempts: int
@@ -113,7 +114,7 @@ def ask_with_retry(operation: Operation[R], policy: RetryPolicy) -> Protocol[R]:
 def ask_all_with_retry(
     operations: Sequence[Operation[None]], policy: RetryPolicy
 ) -> Protocol[None]:
-    """Make independent requests at once; after an error that `policy` lists, repeat all of them.
+    """Make independent requests together; after an error that `policy` lists, repeat all of them.
 
     There is a pause before each repetition. The error of the last attempt is raised.
     """
@@ -202,8 +203,8 @@ class ProtocolRun(Generic[Q, R]):
         requests of both protocols.
 
         Args:
-            convert: A function that makes the answer to send of the driver's answer; None sends the
-                driver's answer.
+            convert: A function that takes the driver's answer and returns the answer to send. With
+                None, the driver's answer is sent unchanged.
         """
         request: Any = self.request
         try:

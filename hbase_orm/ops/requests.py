@@ -75,7 +75,7 @@ class Scan:
         columns: The columns or whole families to read; empty means everything.
         filter: A filter in HBase's filter language, or None.
         reverse: Whether rows are returned in descending order of their keys.
-        caching_rows: The number of rows that the gateway fetches from a region server at once.
+        caching_rows: The number of rows that the gateway fetches from a region server per call.
         before_ms: Read only cells with a timestamp before this; None means all.
         from_ms: Read only cells with this timestamp or a later one. Values above 0 need Thrift2.
         is_timeline: Whether replicas of regions may answer. Their rows are `StaleRow` objects.

@@ -24,7 +24,7 @@ from hbase_orm.record.declaration import (
     RecordedRows,
 )
 from hbase_orm.record.spec_notation import codec_text, exact_text, key_text, raw_text
-from hbase_orm.record.specifications import Spec, same_codec, same_key
+from hbase_orm.record.specifications import Spec, equal_codec, same_codec, same_key
 
 
 class Weight(Enum):
@@ -183,7 +183,7 @@ def _of_columns(recorded: RecordedRows, declared: RecordedRows) -> Iterator[Diff
                 codec_text(known.codec),
                 codec_text(own.codec),
             )
-        elif known.codec != own.codec:
+        elif not equal_codec(known.codec, own.codec):
             yield Difference(
                 Weight.HARMLESS,
                 f"values of column {_text(column)}",

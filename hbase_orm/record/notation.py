@@ -11,7 +11,7 @@ from hbase_orm.record.specifications import Spec
 from hbase_orm.rowkey.notation import to_string_binary
 
 _HIDDEN: Final = frozenset(
-    {"codec", "codes", "derived", "desc", "end", "ends", "field", "of", "separator"}
+    {"codec", "codes", "derived", "desc", "end", "ends", "field", "of", "packed", "separator"}
     | {"value", "values"}
 )
 # The word for a derived part, and its parameters that are shown without their names.
@@ -46,6 +46,8 @@ def codec_notation(codec: Spec) -> str:
     """
     inner = codec.get("values", codec.get("value"))
     shown = f"{codec['codec']}{_parameters(codec)}"
+    if isinstance(codec.get("packed"), dict):
+        shown += f" of {codec['packed'].get('type')}"
     shown += f" of {codec_notation(inner)}" if isinstance(inner, dict) else ""
     return f"{shown} desc" if codec.get("desc") else shown
 

@@ -8,7 +8,7 @@ from typing import Any, get_origin
 from hbase_orm.errors import CodecError
 from hbase_orm.model.declare.placement import base_of
 from hbase_orm.record.declared_options import ModelOptions, TableOptions
-from hbase_orm.record.packed_types import PackedEmpty, packed_type
+from hbase_orm.record.packed_type_specs import PackedEmpty, packed_type
 from hbase_orm.rowkey import KeyLayout, Part
 from hbase_orm.rowkey.computed import Calculated
 from hbase_orm.schema import ColumnSchema, TableSchema

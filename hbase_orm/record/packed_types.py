@@ -1,105 +1,112 @@
-"""Types of packed values as JSON, if they are made of built-in types, such as `list[str]`."""
+"""Texts of the types of packed values, such as JSON: two types with one text pack values alike.
+
+Classes with fields are all "object", because their fields may change while programs run. Types
+that nothing is known of have no text, and are not compared.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import types
+from collections.abc import (
+    Collection,
+    Iterable,
+    Mapping,
+    MutableMapping,
+    MutableSequence,
+    MutableSet,
+    Sequence,
+)
+from collections.abc import Set as AbstractSet
+from dataclasses import is_dataclass
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
-from types import MappingProxyType, UnionType
-from typing import Any, Final, Union, get_args, get_origin
+from enum import Enum
+from typing import (
+    Annotated,
+    Any,
+    Final,
+    Literal,
+    NewType,
+    Union,
+    get_args,
+    get_origin,
+    is_typeddict,
+)
 from uuid import UUID
 
-from hbase_orm.codecs import Codec, get
-from hbase_orm.codecs.structures import Json, MsgPack, Packed
-from hbase_orm.record.stored_values import StoredValue
+import msgspec
 
-_NONE: Final = "None"
-_UNION: Final = "union"
-_PLAIN: Final[Mapping[str, type]] = MappingProxyType(
-    {
-        kind.__name__: kind
-        for kind in (
-            *(bool, int, float, str, bytes, list, dict, set, frozenset, tuple),
-            *(datetime, date, time, timedelta, Decimal, UUID),
-        )
-    }
-)
-_GENERIC: Final[Mapping[str, Any]] = MappingProxyType(
-    {kind.__name__: kind for kind in (list, dict, set, frozenset, tuple)}
-)
+_SINGLE: Final[Mapping[Any, str]] = {
+    **{kind: kind.__name__ for kind in (str, int, float, bool, bytes, Decimal, UUID)},
+    **{kind: kind.__name__ for kind in (datetime, date, time, timedelta)},
+    bytearray: "bytes",
+    types.NoneType: "None",
+    None: "None",
+}
+_COLLECTIONS: Final[Mapping[Any, str]] = {
+    **dict.fromkeys((list, Sequence, MutableSequence, Collection, Iterable), "list"),
+    **dict.fromkeys((set, frozenset, AbstractSet, MutableSet), "set"),
+    **dict.fromkeys((dict, Mapping, MutableMapping), "dict"),
+}
 
 
-@dataclass(frozen=True, slots=True)
-class PackedEmpty:
-    """The default of packed values of an unknown type: an empty value that was packed before.
+def packed_type_text(type_: Any) -> str | None:
+    """Return the text of a type; None if a part of it is unknown.
 
-    Attributes:
-        type_name: The type of the empty value, such as "list".
-        data: The packed value.
+    Examples:
+        >>> packed_type_text(dict[str, list[int] | None])
+        'dict[str, None | list[int]]'
+        >>> packed_type_text(list[Any]) is None
+        True
     """
+    if isinstance(type_, NewType):
+        return packed_type_text(type_.__supertype__)
+    origin = get_origin(type_)
+    if origin is Annotated:
+        return packed_type_text(get_args(type_)[0])
+    if origin in {Union, types.UnionType, Literal}:
+        each = get_args(type_)
+        kinds = map(type, each) if origin is Literal else each
+        return _joined(kinds, " | ", is_union=True)
+    if origin is tuple:
+        return _of_tuple(get_args(type_))
+    if origin in _COLLECTIONS:
+        return _within(_COLLECTIONS[origin], _joined(get_args(type_), ", "))
+    return _SINGLE.get(type_) or _of_class(origin or type_)
 
-    type_name: str
-    data: bytes
 
-    def __call__(self) -> bytes:
-        """Return the packed value."""
-        return self.data
+def _of_tuple(items: tuple[Any, ...]) -> str | None:
+    is_list = len(items) == 2 and items[1] is ...  # noqa: PLR2004  # tuple[int, ...]
+    if is_list:
+        return _within("list", packed_type_text(items[0]))
+    return _within("tuple", _joined(items, ", "))
 
 
-def packed_type(codec: Codec[Any]) -> Any:
-    """Return the type of a codec's packed values as JSON.
+def _within(name: str, items: str | None) -> str | None:
+    return None if items is None else f"{name}[{items}]"
 
-    None for any other codec, for later versions, which have functions for the older ones, and for
-    types that have classes of the program.
-    """
-    if not isinstance(codec, Packed) or codec.version > 1:
+
+def _joined(types_: Iterable[Any], separator: str, *, is_union: bool = False) -> str | None:
+    texts = [packed_type_text(each) for each in types_]
+    known = [text for text in texts if text is not None]
+    if len(known) < len(texts):
         return None
-    return _type_spec(codec.type_)
+    return separator.join(sorted(set(known)) if is_union else known)
 
 
-def packed_codec(name: str, stored: StoredValue) -> Codec[Any]:
-    """Return the codec that stores values of a recorded type.
-
-    Args:
-        name: The name of the codec, "json" or "msgpack".
-        stored: The result of `packed_type`.
-
-    Raises:
-        RecordError: The specification is damaged.
-    """
-    if name not in {Json.name, MsgPack.name}:
-        raise stored.damage()
-    return get(name, type_=_type_of(stored))
-
-
-def _type_spec(annotated: Any) -> Any:
-    if annotated is None or annotated is type(None):
-        return _NONE
-    if annotated is Ellipsis:
-        return "..."
-    if isinstance(annotated, type) and _PLAIN.get(annotated.__name__) is annotated:
-        return annotated.__name__
-    origin = get_origin(annotated)
-    name = _UNION if origin in {Union, UnionType} else getattr(origin, "__name__", "")
-    if origin is None or (name != _UNION and _GENERIC.get(name) is not origin):
+def _of_class(kind: Any) -> str | None:
+    if not isinstance(kind, type):
         return None
-    inner = [_type_spec(each) for each in get_args(annotated)]
-    return None if None in inner else {name: inner}
-
-
-def _type_of(stored: StoredValue) -> Any:
-    if isinstance(stored.value, str):
-        others = {_NONE: type(None), "...": Ellipsis}
-        if stored.value not in {**_PLAIN, **others}:
-            raise stored.damage()
-        return {**_PLAIN, **others}[stored.value]
-    content = dict(stored.each())
-    if len(content) != 1:
-        raise stored.damage()
-    ((name, given),) = content.items()
-    inner = tuple(_type_of(each) for each in given.items())
-    try:
-        return Union[inner] if name == _UNION else _GENERIC[name][inner]  # noqa: UP007 - of a tuple
-    except (KeyError, TypeError):
-        raise given.damage() from None
+    if issubclass(kind, Enum):
+        return "enum"
+    if issubclass(kind, tuple):
+        return "tuple of fields" if hasattr(kind, "_fields") else None
+    if issubclass(kind, msgspec.Struct) and kind.__struct_config__.array_like:
+        return "tuple of fields"
+    has_fields = (
+        is_dataclass(kind)
+        or is_typeddict(kind)
+        or issubclass(kind, msgspec.Struct)
+        or any(hasattr(kind, name) for name in ("__attrs_attrs__", "model_validate"))
+    )
+    return "object" if has_fields else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
 from hbase_orm.record.declaration import Declaration, RecordedRows
@@ -25,14 +26,16 @@ def recorded_schema(schema: TableSchema, declaration: Declaration) -> TableSchem
 def _existence(schema: TableSchema, rows: RecordedRows, declaration: Declaration) -> Existence:
     """Return what shows that a row exists: the recorded anchor or marker.
 
-    In a plain table any cell does, and rows have the anchor only if all models write it. If they
-    do not, and require no other column together, all of them write the same marker: an insert
-    checks that it is absent.
+    In a plain table any cell does. If a recorded model leaves out the anchor, and the models
+    require no other column together, all of them write the same marker: an insert checks that it is
+    absent. A view that is not recorded writes the marker if it requires no column itself.
     """
     if not declaration.is_guarded and _may_lack_anchor(schema, rows):
-        shared = _required_by_all(schema, rows)
-        needs_marker = schema.is_guarded or not shared
-        return Existence(None, _marker(declaration) if needs_marker else None, shared)
+        own = {c.column for c in schema.columns if c.is_required and not c.deferred}
+        shared = _required_by_all(own, rows)
+        sure = shared if _has_view(rows) else own
+        marker = _marker(declaration) if schema.is_guarded or not sure else None
+        return Existence(None, marker, shared, is_recorded=schema.model_name in rows.models)
     required = tuple(name for name, column in rows.columns.items() if column.is_required)
     counters = frozenset(name for name, column in rows.columns.items() if column.role == "counter")
     return Existence(
@@ -47,18 +50,18 @@ def _existence(schema: TableSchema, rows: RecordedRows, declaration: Declaration
 
 def _may_lack_anchor(schema: TableSchema, rows: RecordedRows) -> bool:
     """Return whether this model, or another one that the record names, leaves out the anchor."""
-    anchor = rows.anchor
-    if anchor is None:
-        return False
     declared = {column.column for column in schema.columns}
-    return anchor not in declared or any(
-        anchor not in model.names.values() for model in rows.models.values()
-    )
+    return _has_view(rows) or (rows.anchor is not None and rows.anchor not in declared)
 
 
-def _required_by_all(schema: TableSchema, rows: RecordedRows) -> tuple[bytes, ...]:
-    """Return the columns that this model and all recorded ones require, in the record's order."""
-    own = {column.column for column in schema.columns if column.is_required and not column.deferred}
+def _has_view(rows: RecordedRows) -> bool:
+    """Return whether a model that the record names leaves out the anchor."""
+    models = rows.models.values()
+    return rows.anchor is not None and any(rows.anchor not in m.names.values() for m in models)
+
+
+def _required_by_all(own: AbstractSet[bytes], rows: RecordedRows) -> tuple[bytes, ...]:
+    """Return the columns that a model and all recorded ones require, in the record's order."""
     return tuple(
         name
         for name, column in rows.columns.items()

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from hbase_orm.index.catalog.declaration_text import declaration_texts
+from hbase_orm.index.catalog.entry_details import without_details
 from hbase_orm.ops import FamilyDescriptor
 from hbase_orm.record.declaration import (
     NO_TYPE,
@@ -56,7 +57,10 @@ def _indexes_of(schema: TableSchema) -> dict[str, RecordedIndex]:
     texts = declaration_texts(schema)
     return {
         index.name: RecordedIndex(
-            texts[index.name], index.split_keys, index.maintained, index_spec(index, schema)
+            without_details(texts[index.name]),
+            index.split_keys,
+            index.maintained,
+            index_spec(index, schema),
         )
         for index in schema.indexes
     }
@@ -66,7 +70,7 @@ def _have_one_key(one: TableSchema, other: TableSchema) -> bool:
     """Return whether two models have the same row key, record type and packing of objects."""
     return (
         type_of(one) == type_of(other)
-        and key_spec(one.layout) == key_spec(other.layout)
+        and key_spec(one.layout, one.namespace) == key_spec(other.layout, other.namespace)
         and one.packed_bytes == other.packed_bytes
     )
 
@@ -99,7 +103,7 @@ def rows_of(schema: TableSchema) -> RecordedRows:
         fields[dynamic.name] = dynamic.prefix
     return RecordedRows(
         record_type=type_of(schema),
-        key=tuple(key_spec(schema.layout)),
+        key=tuple(key_spec(schema.layout, schema.namespace)),
         anchor=None if schema.anchor is None else schema.anchor.column,
         marker=schema.marker,
         columns=columns,

@@ -62,6 +62,11 @@ def codec_text(spec: Mapping[str, Any]) -> str:
         return _call("codecs.code", [_codes(spec.get("codes")), *_options(spec, {"codes"})])
     if name == "enum":
         return _call("codecs.enum", ["...", f"values={_nested(spec.get('values'))}"])
+    packed = spec.get("packed")
+    if isinstance(packed, dict):
+        version = packed.get("version")
+        shown = [str(packed.get("type")), *([] if version == 1 else [f"version={version}"])]
+        return _call(f"codecs.{name}", shown)
     options = _options(spec, set())
     if isinstance(name, str) and name in _FACTORIES:
         return _call(f"codecs.{name}", options)

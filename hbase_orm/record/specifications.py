@@ -20,6 +20,7 @@ from hbase_orm.codecs import Codec
 from hbase_orm.codecs.choices import Code, Enumerated
 from hbase_orm.codecs.fixed import ReversedText
 from hbase_orm.codecs.structures import Packed
+from hbase_orm.record.packed_types import packed_type_text
 from hbase_orm.rowkey import KeyLayout, Part
 from hbase_orm.rowkey.derivations import OffsetOf, PeriodOf
 from hbase_orm.rowkey.nulls import OrNone
@@ -36,14 +37,21 @@ _UNSTORED: Final = frozenset({"inputs", "sorts", "repeating", "values", "functio
 
 
 _CODES: Final = "codes"
+_PACKED: Final = "packed"
+"""The version and the type of packed values, if the type is known; the first records lack it."""
+_DICTIONARY: Final = "dictionary"
+_DEFAULT_NAMESPACE: Final = "default"
 
 
 def codec_spec(codec: Codec[Any]) -> Spec:
     """Return the specification of a codec."""
     spec: Spec = {"codec": codec.name}
     match codec:
-        case Packed() | RecordTypeCodec():
-            pass  # their values carry a version, or are declared by the classes of a base
+        case Packed(type_=type_, version=version):
+            text = packed_type_text(type_)
+            spec |= {} if text is None else {_PACKED: {"version": version, "type": text}}
+        case RecordTypeCodec():
+            pass  # its values are declared by the classes of a base
         case Enumerated(inner=inner):
             spec["values"] = codec_spec(inner)
         case Code(pairs=pairs):
@@ -58,11 +66,17 @@ def codec_spec(codec: Codec[Any]) -> Spec:
     return spec | {"desc": True} if codec.desc else spec
 
 
-def key_spec(layout: KeyLayout) -> list[Spec]:
-    """Return the specification of a row key: one object for each part."""
+def key_spec(layout: KeyLayout, namespace: str | None = None) -> list[Spec]:
+    """Return the specification of a row key: one object for each part.
+
+    Args:
+        layout: The layout of the row key.
+        namespace: The engine's namespace, which dictionaries have that are named without one; empty
+            for HBase's default. None leaves the names of dictionaries as they are declared.
+    """
     positions = key_fields(layout)
     numbers = {name: number for number, name in enumerate(positions)}
-    return [_part_spec(part, numbers) for part in layout.parts]
+    return [_part_spec(part, numbers, namespace) for part in layout.parts]
 
 
 def key_fields(layout: KeyLayout) -> list[str]:
@@ -77,13 +91,13 @@ def _mentioned(part: Part) -> Iterator[str]:
         yield from _mentioned(each)
 
 
-def _part_spec(part: Part, numbers: Mapping[str, int]) -> Spec:
+def _part_spec(part: Part, numbers: Mapping[str, int], namespace: str | None = None) -> Spec:
     spec: Spec = {}
     if part.derivation is None:
         if part.name in numbers:
             spec["field"] = numbers[part.name]
     else:
-        spec |= _derivation_spec(part.derivation, numbers)
+        spec |= _derivation_spec(part.derivation, numbers, namespace)
     spec |= codec_spec(part.codec)
     spec["ends"] = part.framing.name.lower()
     if part.end:
@@ -91,15 +105,23 @@ def _part_spec(part: Part, numbers: Mapping[str, int]) -> Spec:
     return spec
 
 
-def _derivation_spec(derivation: Derivation, numbers: Mapping[str, int]) -> Spec:
+def _derivation_spec(
+    derivation: Derivation, numbers: Mapping[str, int], namespace: str | None
+) -> Spec:
     own = {each.name: getattr(derivation, each.name) for each in fields(derivation)}
     spec: Spec = {"derived": type(derivation).__name__}
     spec |= {name: _plain(value) for name, value in own.items() if name not in _UNSTORED}
     if isinstance(derivation, (PeriodOf, OffsetOf)) and derivation.unit.every > 1:
         spec["every"] = derivation.unit.every
     if derivation.inputs:
-        spec["of"] = [_part_spec(each, numbers) for each in derivation.inputs]
+        spec["of"] = [_part_spec(each, numbers, namespace) for each in derivation.inputs]
+    if derivation.dictionary is not None and namespace is not None:
+        spec[_DICTIONARY] = _in_namespace(derivation.dictionary, namespace)
     return spec
+
+
+def _in_namespace(dictionary: str, namespace: str) -> str:
+    return dictionary if ":" in dictionary else f"{namespace or _DEFAULT_NAMESPACE}:{dictionary}"
 
 
 def _plain(value: Any) -> Any:
@@ -144,11 +166,10 @@ def _reads_alike(recorded: Any, declared: Any) -> bool:
         case dict(), dict():
             old: Spec = recorded
             new: Spec = declared
-            return old.keys() == new.keys() and all(
-                _same_codes(value, new[name])
-                if name == _CODES and _is_codes(value) and _is_codes(new[name])
-                else _reads_alike(value, new[name])
+            return old.keys() - {_PACKED} == new.keys() - {_PACKED} and all(
+                _reads_member_alike(name, value, new[name])
                 for name, value in old.items()
+                if name in new
             )
         case list(), list():
             olds: list[Any] = recorded
@@ -156,6 +177,33 @@ def _reads_alike(recorded: Any, declared: Any) -> bool:
             return len(olds) == len(news) and all(map(_reads_alike, olds, news))
         case _:
             return bool(recorded == declared)
+
+
+def _reads_member_alike(name: str, old: Any, new: Any) -> bool:
+    if name == _CODES and _is_codes(old) and _is_codes(new):
+        return _same_codes(old, new)
+    if name == _PACKED and isinstance(old, dict) and isinstance(new, dict):
+        # Values carry the version, and the codec has functions that upgrade older ones.
+        return old.get("version") != new.get("version") or bool(old == new)
+    if name == _DICTIONARY and isinstance(old, str) and isinstance(new, str):
+        return _may_be_one_dictionary(old, new)
+    return _reads_alike(old, new)
+
+
+def equal_codec(recorded: Spec, declared: Spec) -> bool:
+    """Return whether two codecs are the same, as far as the record describes them."""
+    if recorded.keys() ^ declared.keys() == {_PACKED}:
+        return {**declared, **recorded} == {**recorded, **declared}
+    return recorded == declared
+
+
+def _may_be_one_dictionary(old: str, new: str) -> bool:
+    """Return whether two names can be those of one dictionary.
+
+    The first records have the names as they were declared: the namespace is unknown then.
+    """
+    namespaces, names = zip(*((each.rpartition(":")[::2]) for each in (old, new)), strict=True)
+    return names[0] == names[1] and (namespaces[0] == namespaces[1] or "" in namespaces)
 
 
 def _same_codes(old: Mapping[str, str], new: Mapping[str, str]) -> bool:
@@ -172,7 +220,7 @@ def _is_codes(codes: object) -> TypeGuard[dict[str, str]]:
 
 def joined_codec(recorded: Spec, declared: Spec) -> Spec:
     """Return `declared`, a codec or a part of a row key, with the codes of both."""
-    joined: Spec = {}
+    joined: Spec = {_PACKED: recorded[_PACKED]} if _PACKED in recorded else {}
     for name, new in declared.items():
         joined[name] = _joined(name, recorded.get(name), new)
     return joined
@@ -182,6 +230,10 @@ def _joined(name: str, old: Any, new: Any) -> Any:
     match old, new:
         case dict(), dict() if name == _CODES:
             return {**old, **new}
+        case {"version": int(before)}, {"version": int(after)} if name == _PACKED:
+            return old if before > after else new
+        case str(), str() if name == _DICTIONARY:
+            return old  # without a namespace, nobody knows whether the new name is the same
         case dict(), dict():
             return joined_codec(old, new)
         case list(), list() if len(old) == len(new):

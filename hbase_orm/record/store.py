@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from hbase_orm.errors import ConflictError, ConnectionLostError, RetryableError, TableNotFoundError
+from hbase_orm.errors import ConflictError, ConnectionLostError, RecordError, RetryableError
 from hbase_orm.index.catalog.catalog import CATALOG_TABLE, CHANGES, RECORD_COLUMN, read_cells
-from hbase_orm.ops import CheckAndMutate, MutateRows, Protocol, Put, RowMutation, ask
+from hbase_orm.ops import CheckAndMutate, Protocol, Put, RowMutation, ask
 from hbase_orm.record.declaration import TableRecord
 
 ID_ATTRIBUTE: Final = "hbase_orm.id"
@@ -29,7 +29,31 @@ def read_record(table: str) -> Protocol[TableRecord | None]:
 def change_record(
     table: str, edit: Callable[[TableRecord | None], TableRecord]
 ) -> Protocol[TableRecord]:
-    """Replace a record by the result of `edit`, which must be idempotent; return the new record.
+    """Replace a record by the result of `edit`; return the new record.
+
+    `edit` is called again if another program has changed the record meanwhile, so it must compare
+    with the record that it gets, and with nothing that was read before.
+
+    Raises:
+        ConflictError: Other programs changed the record at every attempt.
+        RecordError: The record is damaged, or a newer version of the library wrote it.
+    """
+
+    def decide(record: TableRecord | None) -> Protocol[TableRecord | None]:
+        yield from ()
+        return edit(record)
+
+    changed = yield from decide_record(table, decide)
+    assert changed is not None
+    return changed
+
+
+def decide_record(
+    table: str, decide: Callable[[TableRecord | None], Protocol[TableRecord | None]]
+) -> Protocol[TableRecord | None]:
+    """Replace a record as `change_record` does, by what a protocol decides; return the new record.
+
+    If `decide` returns None, nothing is written, and None is returned.
 
     Raises:
         ConflictError: Other programs changed the record at every attempt.
@@ -37,10 +61,9 @@ def change_record(
     """
     for tries in range(1, CHANGES.attempts + 1):
         _, stored = yield from read_cells(table)
-        wanted = edit(TableRecord.decode(stored, table) if stored else None)
-        if wanted.encode() == stored:
-            return wanted
-        if (yield from _swap(table, stored, wanted.encode())):
+        wanted = yield from decide(TableRecord.decode(stored, table) if stored else None)
+        encoded = b"" if wanted is None else wanted.encode()
+        if not encoded or encoded == stored or (yield from _swap(table, stored, encoded)):
             return wanted
         yield from CHANGES.pause(tries)
     raise ConflictError(
@@ -71,7 +94,12 @@ def replace_record(table: str, seen: bytes, record: TableRecord) -> Protocol[Non
         if (yield from _swap(table, seen, record.encode())):
             return
         yield from CHANGES.pause(tries)
-    raise ConflictError(
+    raise changed_record(table)
+
+
+def changed_record(table: str) -> ConflictError:
+    """Return the error for a record that another program has changed since it was read."""
+    return ConflictError(
         "another program has changed the table's record",
         table=table,
         fix="look at the record, and adopt the table again if it is still needed",
@@ -86,16 +114,53 @@ def _swap(table: str, stored: bytes, wanted: bytes) -> Protocol[bool]:
         return False
 
 
-def delete_record(table: str) -> Protocol[None]:
+def delete_record(table: str, seen: bytes | None = None) -> Protocol[None]:
     """Replace the record of a dropped table by an empty value; do nothing if there is no record.
 
     The cell is not deleted: its tombstone would hide a record that is written in the same
     millisecond, if a table of this name is created immediately afterwards.
+
+    Args:
+        table: The table.
+        seen: The bytes of the record before the table was dropped. If the present record is that of
+            a later table of this name, it is kept. None deletes any record.
+
+    Raises:
+        ConflictError: Other programs changed the record at every attempt.
     """
-    mutation = RowMutation(table.encode(), puts=(Put(RECORD_COLUMN, b""),))
-    try:
+    for tries in range(1, CHANGES.attempts + 1):
         _, stored = yield from read_cells(table)
-        if stored:
-            yield from ask(MutateRows(CATALOG_TABLE, (mutation,)))
-    except TableNotFoundError:
-        return
+        if not stored or (seen is not None and not _are_of_one_table(stored, seen)):
+            return
+        if (yield from _swap(table, stored, b"")):
+            return
+        yield from CHANGES.pause(tries)
+    raise ConflictError(
+        "other programs changed the record of the dropped table at every attempt",
+        table=table,
+        tries=CHANGES.attempts,
+        fix="drop the table again: its record is deleted then",
+    )
+
+
+def restore_record(table: str, seen: bytes) -> Protocol[None]:
+    """Write a deleted record again, unless another program has written one.
+
+    Args:
+        table: The table.
+        seen: The bytes of the deleted record.
+    """
+    yield from _swap(table, b"", seen)
+
+
+def _are_of_one_table(stored: bytes, seen: bytes) -> bool:
+    if stored == seen or not seen:
+        return stored == seen
+    try:
+        now, before = TableRecord.decode(stored), TableRecord.decode(seen)
+    except RecordError:
+        return False
+    # Without Thrift2, tables have no ids, but a later table has later regions.
+    return now.table_id == before.table_id and (
+        bool(now.table_id) or now.regions_ms == before.regions_ms
+    )

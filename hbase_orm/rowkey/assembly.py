@@ -73,7 +73,6 @@ class _Assembly:
     _names: list[str] = field(default_factory=list)
 
     def parts(self) -> tuple[Part, ...]:
-        """Return the parts in order."""
         return tuple(self.part(component) for component in self.components)
 
     def part(self, source: KeySource) -> Part:
@@ -92,7 +91,8 @@ class _Assembly:
     def _placed(self, part: Part, source: KeySource, *, is_last: bool) -> Part:
         """Check that a part's codec can be used at its position in the key; return the part.
 
-        If Phoenix would write another key for an empty value there, the returned part refuses it.
+        If Phoenix would write another key for an empty value at this position, the returned part
+        refuses empty values.
 
         Raises:
             SchemaError: The codec cannot be used at this position; the error names another codec.

@@ -185,7 +185,7 @@ class KeyLayout:
                 "the row key holds a number from a dictionary, which only a session can look up",
                 **self._whose,
                 number=name,
-                fix="read or write the row by a session",
+                fix="read or write the row in a session",
             )
         details = {**self._whose, "field": name}
         return RowKeyError("a key field has no value", **details, fix="give all of the key fields")

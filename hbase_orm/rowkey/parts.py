@@ -208,6 +208,12 @@ class Part:
         """Return the encoded part with its terminator."""
         return self.bare(value) + self.end
 
+    def enclosed(self, data: bytes) -> bytes:
+        """Return the part with its terminator, of a value in the ascending codec's bytes."""
+        if self._holds_codec:
+            return (invert(data) if self.is_descending else data) + self.end
+        return self._framed(data) + self.end
+
     def span(self, data: bytes, position: int) -> int:
         """Return the position after the part that begins at `position`, terminator included.
 
@@ -246,6 +252,20 @@ class Part:
             self.check_rest(data)
         if self._holds_codec or self.framing is Framing.REST:
             return self.codec.decode(data)
+        return self.ascending.decode(self._unframed(data))
+
+    def content(self, data: bytes) -> bytes:
+        """Return the bytes of the codec, descending if it is, in a part with its terminator.
+
+        Raises:
+            CodecError: The bytes are not framed as this part is.
+        """
+        if self._holds_codec or self.framing is Framing.REST:
+            return data
+        content = self._unframed(data)
+        return invert(content) if self.is_descending else content
+
+    def _unframed(self, data: bytes) -> bytes:
         content = data[: len(data) - len(self.end)]
         if self.is_descending:
             content = invert(content)
@@ -255,7 +275,7 @@ class Part:
             content = content.replace(_ESCAPED_ZERO, _ZERO)
         if self.is_filled and not content:
             raise self.codec.corrupt(data)
-        return self.ascending.decode(content)
+        return content
 
     def check_rest(self, data: bytes) -> None:
         """Raise an error if no value of the last part of a key can have these bytes.

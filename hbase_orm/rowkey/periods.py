@@ -24,11 +24,11 @@ _PATTERNS: Final[Mapping[str, str]] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A unit of calendar time, or a number of minutes or hours.
+    """A kind of period: a minute, hour, day, month or year, or several minutes or hours.
 
     Attributes:
         name: "minute", "hour", "day", "month" or "year".
-        step: The length of the unit; None if it varies.
+        step: The length of each period; None if periods have different lengths.
         longest: The length of the longest period.
         directives: The letters of the `strftime` fields that a table's name needs to identify a
             period. "?" if there are no tables for this unit.
@@ -60,7 +60,7 @@ class Unit:
         return datetime(at.year, at.month, at.day, at.hour, minute, tzinfo=UTC)
 
     def number(self, start: datetime) -> int:
-        """Return the number of the period that begins at `start`, counted from a fixed period."""
+        """Return the number of the period that begins at `start`; numbers are consecutive."""
         if self.step is not None:
             return (start - EPOCH) // self.step
         return start.year if self.name == "year" else start.year * MONTHS_OF_YEAR + start.month
@@ -200,5 +200,5 @@ def _advice(name: str, every: object) -> str:
         return 'leave every= out: only "minute" and "hour" have it'
     if every == _WHOLES[name]:
         larger = "hour" if name == "minute" else "day"
-        return f'write "{larger}", which is as long, and leave every= out'
+        return f'write "{larger}", which has the same length, and leave every= out'
     return "use one of the allowed numbers"

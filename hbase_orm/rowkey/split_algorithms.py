@@ -87,7 +87,7 @@ def guide_hex_split(
     """
     low, high = _ends("hex", first, last)
     if max(len(first), len(last)) > _GUIDE_WIDTH:
-        raise SchemaError("an end has more than 16 digits", first=first, last=last)
+        raise SchemaError("the first or last key has more than 16 digits", first=first, last=last)
     check_regions(regions, 1, most=high - low)
     step = (high - low) // regions
     return tuple(b"%016x" % (low + step * number) for number in range(1, regions))
@@ -218,7 +218,9 @@ def _ends(base: str, first: str, last: str) -> tuple[int, int]:
     radix, alphabet = _BASES[base]
     for end in (first, last):
         if not isinstance(end, str) or not end or not set(end) <= set(alphabet):
-            raise SchemaError(f"an end is not a {base} number", end=end, fix=f"use only {alphabet}")
+            raise SchemaError(
+                f"the first or last key is not a {base} number", end=end, fix=f"use only {alphabet}"
+            )
     low, high = int(first, radix), int(last, radix)
     _refuse_disorder(first, last, is_ordered=low < high)
     return low, high

@@ -14,8 +14,10 @@ from hbase_orm.rowkey.parts import Part
 from hbase_orm.rowkey.reach import LeadingBytes, even_split
 
 HASH_REGIONS: Final = 16
-"""The number of regions of a table whose keys begin with evenly spread bytes, such as a hash, if no
-number is declared."""
+"""The default number of regions of a table whose keys begin with evenly spread bytes.
+
+A hash is an example of such bytes.
+"""
 
 MAX_AUTO_REGIONS: Final = 256
 

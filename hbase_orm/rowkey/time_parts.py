@@ -83,7 +83,7 @@ def offset_made(component: Offset, inputs: tuple[Part, ...], _: Any) -> Made:
             "the codec cannot write this offset",
             codec=codec.name,
             unit=str(unit),
-            fix="use a codec of ints or timedelta; of time for a day; strftime up to a month",
+            fix="use a codec of int or timedelta; for a day also time; up to a month strftime",
         )
     sorts = codec.ordered or (isinstance(codec, Strftime) and codec.is_in_order)
     repeating = codec if kind is datetime and _repeats(codec, unit) else None

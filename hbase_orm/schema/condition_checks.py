@@ -133,7 +133,7 @@ def check_value(of: Expr[Any], codec: Codec[Any], value: Any) -> None:
             expected=codec.python_type.__name__,
             fix=f"give a value of type {codec.python_type.__name__}",
         )
-    fix = "a NaN equals nothing and comes before nothing: leave the comparison out"
+    fix = "NaN equals no value and has no order: leave the comparison out"
     if isinstance(value, datetime):
         fix = "datetimes must be aware: give one with tzinfo"
     elif isinstance(value, time):

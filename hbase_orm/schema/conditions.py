@@ -357,7 +357,7 @@ def shown(value: Any) -> str:
 
 
 def conjuncts(condition: Condition) -> tuple[Condition, ...]:
-    """Return a condition as a flat list of conditions that must all be true."""
+    """Return the parts of a condition that AND joins, at any depth; all of them must be true."""
     if isinstance(condition, And):
         return tuple(part for inner in condition.conditions for part in conjuncts(inner))
     return (condition,)

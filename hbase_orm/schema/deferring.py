@@ -24,11 +24,16 @@ def record_types_of(schema: TableSchema) -> tuple[TableSchema, ...]:
     """
     if schema.record_types is None:
         return (schema,)
-    known = schema.type_existence
-    return tuple(
-        replace(model.__schema__, existence=known[data]) if data in known else model.__schema__
-        for data, model in schema.record_types.models.items()
-    )
+    types = schema.record_types.models
+    return tuple(_as_bound(schema, data, model.__schema__) for data, model in types.items())
+
+
+def _as_bound(base: TableSchema, data: bytes, own: TableSchema) -> TableSchema:
+    """Return the schema of a record type with what the base's schema knows of its rows."""
+    if own.layout.lookups and base.namespace is not None:
+        own = replace(own, namespace=base.namespace)
+    known = base.type_existence.get(data)
+    return own if known is None else replace(own, existence=known)
 
 
 def deferred_names(schema: TableSchema) -> frozenset[str]:
@@ -67,7 +72,7 @@ def columns_read(schema: TableSchema, loaded: AbstractSet[str]) -> tuple[bytes, 
     """Return the columns and families that a get of objects requests.
 
     A family is requested whole if none of its columns is left out, or if it has dynamic columns. Of
-    any other family, the get requests each column that is not left out.
+    any other family, the get requests each column that is not left out, and the anchor or marker.
 
     Args:
         schema: The schema of the model.

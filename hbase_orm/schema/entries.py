@@ -1,7 +1,7 @@
 """Dynamic columns: a field that maps names to the cells of many columns in one family.
 
-A column's qualifier is the prefix of the field followed by the encoded name. In names of the code,
-an entry is one name with its column.
+A column's qualifier is the prefix of the field followed by the encoded name. In identifiers of the
+code, an entry is one name with its column.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class DynamicExpr(NoColumn, Owned, Generic[K, V]):
 
     @property
     def instead(self) -> str:
-        """The advice in the error of a comparison: compare one dynamic column."""
+        """The `fix` of the error for a comparison of the whole map: compare one dynamic column."""
         is_text = self.name_codec is None or self.name_codec.python_type is str
         return f'name one entry: {self!r}["x"]' if is_text else f"name one entry: {self!r}[name]"
 

@@ -98,7 +98,7 @@ def _check_options(index: Index) -> None:
 
 
 def _exclusions(index: Index) -> list[tuple[str, str, str]]:
-    """Return the pairs of options of an index that exclude each other, each with advice."""
+    """Return the options of an index that exclude each other, as tuples (one, other, fix)."""
     is_manual = index.maintained == "manual"
     has_each = any(isinstance(of, FunctionExpr) and of.is_each for of in index.expressions)
     wrong = {
@@ -108,32 +108,35 @@ def _exclusions(index: Index) -> list[tuple[str, str, str]]:
         and index.splits != "auto",
         ("covering=True", "no include", "name the columns: include=[...]"): index.covering
         and not index.include,
-        ("unique=True", "nulls=True", "None is never compared: leave nulls= out"): index.unique
-        and index.nulls,
+        (
+            "unique=True",
+            "nulls=True",
+            "rows with None are not compared: leave nulls= out",
+        ): index.unique and index.nulls,
         (
             "unique=True",
             "include",
-            "an entry names the owner alone: declare a second index that includes columns",
+            "an entry holds only its row's key: declare a second index that includes columns",
         ): index.unique and bool(index.include),
         (
             "unique=True",
             "func.each",
-            "index the items without unique=True, or keep them as rows of their own",
+            "index the items without unique=True, or store each item as a row",
         ): index.unique and has_each,
         (
             "unique=True",
             'maintained="manual"',
-            "only writes keep values apart: leave maintained out",
+            "only writes can refuse equal values: leave maintained= out",
         ): index.unique and is_manual,
         (
             'maintained="manual"',
             "include",
-            "entries of the last build answer for no row: leave include and covering out",
+            "entries of the last build do not answer for a row: leave include= and covering= out",
         ): bool(index.include) and is_manual,
         (
             "nulls=True",
             "func.each",
-            "a collection without items has no entry: leave nulls= out",
+            "an empty collection has no entry in any case: leave nulls= out",
         ): index.nulls and has_each,
     }
     return [named for named, is_wrong in wrong.items() if is_wrong]
@@ -148,11 +151,11 @@ def check_made(index: IndexSchema, schema: TableSchema) -> None:
     Raises:
         SchemaError: The index has one of these faults:
 
-            - It is covering, and a family has a ttl.
+            - It is covering, and a family has a ttl but no min_versions.
             - It includes a column twice.
             - The default of a field does not fit the index's codec.
             - It has `nulls=True`, but no indexed field can be None.
-            - Its condition excludes every row that could have an entry.
+            - Its condition requires None in an indexed field, but rows with None have no entries.
     """
     _check_expiry(index, schema)
     _check_included(index)

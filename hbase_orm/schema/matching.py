@@ -36,7 +36,7 @@ from hbase_orm.schema.tables import TableSchema
 Match = Callable[[Any], bool]
 
 _MAX_SHAPES: Final = 256
-"""The most shapes of conditions that are kept per table; an application has few."""
+"""The largest number of shapes of conditions that are kept per table; an application has few."""
 
 _SYMBOLS: Final[Mapping[str, str]] = MappingProxyType({each: each for each in get_args(Operator)})
 

@@ -105,7 +105,7 @@ class NoColumn:
 
     @property
     def instead(self) -> str:
-        """The advice what to compare instead."""
+        """What to compare instead: the `fix` of the error for a comparison."""
         raise NotImplementedError
 
     def not_compared(self) -> QueryError:

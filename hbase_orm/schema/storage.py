@@ -57,9 +57,9 @@ class Storage(Protocol):
 
         Args:
             request: The request that would read the objects if each had its own row.
-            families: The families that a second read requests. It reads the rows that have none of
-                the requested columns, because they may have other cells. Empty means no second
-                read.
+            families: The families that a second request reads, of the rows that have none of the
+                requested columns: such a row may still have other cells. Empty means no second
+                request.
         """
         ...
 
@@ -101,7 +101,8 @@ class StoredAsRows:
         """Read rows by key, in the order of the keys; None stands for a row that does not exist.
 
         A second request reads `families` of the rows that have none of the requested columns. It is
-        not sent if `families` is empty or equal to the requested columns.
+        not sent if there is no such row, or if `families` is empty or equal to the requested
+        columns.
         """
         rows = yield from ask(request)
         if not families or families == request.columns:

@@ -166,14 +166,18 @@ class Existence:
     """What shows that a row exists, as the record of its table says.
 
     Attributes:
-        anchor: The column that every row has; None without one.
-        marker: The column that every put writes if there is no anchor; else None.
-        required: The columns that every row has, in the order of the record.
+        anchor: The column that every row has. None if there is no such column, or if the table is
+            plain and the model does not declare the column.
+        marker: The column that every put writes so that the row exists; None if puts need none.
+        required: The record's required columns, in its order. Rows may lack some of them, because
+            other programs may not declare them.
         counters: The counters; they do not show that a guarded row exists.
         is_guarded: Whether rows have guards. Any cell shows that a row without a guard exists.
         known: The columns one of which a guarded row without an anchor must have. A column that
             the record lacks shows nothing: to one program it is a counter, another does not know
             it. None where there is an anchor, or any cell shows that a row exists.
+        is_recorded: Whether the programs of the other models know of this one, by the record. They
+            do not look for the rows of a view that is not recorded and leaves out the anchor.
     """
 
     anchor: bytes | None
@@ -182,6 +186,7 @@ class Existence:
     counters: frozenset[bytes] = frozenset()
     is_guarded: bool = False
     known: KnownColumns | None = None
+    is_recorded: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,22 +215,26 @@ class TableSchema:
         version: The column that counts the writes of a row, or None.
         timestamps: Who sets the timestamps of cells, "server" or "client"; None means the engine's
             option.
-        existence: What shows that a row exists, if the record of the table says so; None if the
-            order of this model's columns decides.
-        type_existence: The same for the record types of a base, by their bytes in row keys.
-        anchor: A guarded row exists exactly if it has a cell in this column: the record's anchor,
-            or the first required plain column that is not deferred.
-        marker: The column that every put of a model without an anchor writes, so that the row
-            exists; None for a model with an anchor.
+        existence: What shows that a row exists, as the record of the table says. None if no record
+            describes this model's rows: then this model's columns and their order decide.
+        type_existence: The `existence` of each record type of a base, by the bytes of the type in
+            row keys.
+        namespace: The engine's namespace, which tables have that are named without one; empty for
+            HBase's default, None for the schema of a class, which no engine has bound.
+        anchor: A guarded row exists exactly if it has a cell in this column. It is the anchor in
+            the table's record. Without a record, it is the first required plain column that is not
+            deferred. None if there is no such column.
+        marker: The column that every put writes so that the row exists; None if puts need none. A
+            model with an anchor needs none.
         deferred: The plain columns that reads of objects leave out.
         column_by_name: The plain columns, counters and the version by the name of their field.
         codecs: The codec of each field by name. A key field has the codec of the row key, every
             other field has the codec of its column.
         family_names: The names of the data families, which a read of a whole row requests.
         storage: The storage of the objects: each as a row, or each as a cell.
-        has_guards: Whether the rows of the table have guards: as its record says, or else the
-            model.
-        counted: The counters of the model and of its table's record.
+        has_guards: Whether the rows of the table have guards. The record of the table decides;
+            without a record, the model does.
+        counted: The columns of the counters of the model and of its table's record.
     """
 
     model_name: str
@@ -248,6 +257,7 @@ class TableSchema:
     timestamps: str | None = None
     existence: Existence | None = None
     type_existence: Mapping[bytes, Existence] = field(default_factory=dict[bytes, Existence])
+    namespace: str | None = field(default=None, compare=False, repr=False)
     anchor: ColumnSchema | None = field(init=False, compare=False, repr=False)
     marker: bytes | None = field(init=False, compare=False, repr=False)
     deferred: tuple[ColumnSchema, ...] = field(init=False, compare=False, repr=False)
@@ -302,7 +312,7 @@ class TableSchema:
 
     @property
     def default_marker(self) -> bytes | None:
-        """The column of the marker, if the model's puts write one; None without a family."""
+        """The column of the marker, for a model that needs one; None if there is no family."""
         return self.families[0].name + b":" + MARKER_QUALIFIER if self.families else None
 
     @property
@@ -329,8 +339,8 @@ class TableSchema:
     def in_every_row(self) -> tuple[ColumnSchema, ...]:
         """The plain columns that every row has.
 
-        With a record of the table this is at most the anchor. Rows may lack any other column,
-        because another program may not declare it yet, or not any more.
+        If the table has a record, this is at most the anchor. Rows may lack any other column,
+        because another program may not declare it yet, or no longer declares it.
         """
         if self.existence is None:
             return tuple(column for column in self.columns if column.is_required)
@@ -340,7 +350,8 @@ class TableSchema:
     def written_by_all(self) -> tuple[ColumnSchema, ...]:
         """The plain columns that every program writes into new rows, as far as the record shows.
 
-        With a record of the table they are in its order, which all programs have in common.
+        If the table has a record, the columns are in the order of the record, which is the same for
+        all programs.
         """
         required = {column.column: column for column in self.columns if column.is_required}
         if self.existence is None:

@@ -16,6 +16,7 @@ from hbase_orm.binding.recorded_models import last_usable, usable_model
 from hbase_orm.binding.runtime import Runtime
 from hbase_orm.binding.table_creation import model_tables as tables
 from hbase_orm.binding.table_creation.existing_tables import TableWarnings
+from hbase_orm.binding.table_creation.model_dictionaries import refuse_lost_dictionaries
 from hbase_orm.binding.table_creation.shared_tables import Creation, creations
 from hbase_orm.binding.table_creation.table_records import (
     create_described,
@@ -45,6 +46,7 @@ from hbase_orm.schema import TableSchema
 from hbase_orm.session.session import Session
 from hbase_orm.table_admin.live_tables import LiveTables
 from hbase_orm.table_admin.table_verbs import TableAdmin
+from hbase_orm.table_admin.tables_in_use import refuse_creation_in_use, refuse_tables_in_use
 
 
 class Engine(IndexAdmin, TableAdmin, LiveTables):
@@ -176,9 +178,12 @@ class Engine(IndexAdmin, TableAdmin, LiveTables):
                 - It is empty although its index has entries.
                 - It has rows although the table of a dictionary is missing.
                 - It belongs to a dictionary or to sequences.
-                - A model contradicts its record, or would hide rows, because none of its required
-                  columns is in all of them (`SchemaDriftError`).
-                - Its record is damaged, or a newer version wrote the record (`RecordError`).
+            TableHeldError: Another program uses a table exclusively that would be created, or gets
+                a new record; nothing was created.
+            SchemaDriftError: A model contradicts the record of its table, or would hide rows: none
+                of its required columns is in all of them. Nothing was created, unless another
+                program wrote the record only then.
+            RecordError: A record is damaged, or a newer version wrote it.
             ConfigurationError: `periods` is missing, or given although no model needs it.
             FeatureMissingError: A missing table needs a Thrift2 gateway; nothing was created.
         """
@@ -197,7 +202,7 @@ class Engine(IndexAdmin, TableAdmin, LiveTables):
                 yield from ask(RenewTimeLimit())
                 existing = yield from shared.tables.existing()
                 yield from ask(RenewTimeLimit())
-                yield from tables.refuse_lost_dictionaries(shared, existing)
+                yield from refuse_lost_dictionaries(shared, existing)
         wanted = list(wanted)
         by_table: dict[str, list[BoundModel]] = {}
         for creation in wanted:
@@ -207,6 +212,7 @@ class Engine(IndexAdmin, TableAdmin, LiveTables):
         for table, bounds in by_table.items():
             yield from ask(RenewTimeLimit())
             records[table] = yield from record_to_follow(bounds, self._runtime.features)
+            yield from refuse_creation_in_use(bounds, self._runtime.catalog.own_holds)
         bounds = [creation.bound for creation in wanted]
         yield from tables.refuse_without_thrift2(bounds, self._runtime.features)
         made: list[str] = []
@@ -221,7 +227,9 @@ class Engine(IndexAdmin, TableAdmin, LiveTables):
         warnings.log()
         for table, bounds in by_table.items():
             yield from ask(RenewTimeLimit())
-            yield from write_record(bounds, made, self._runtime.features)
+            self._runtime.catalog.forget(table)  # also if the record turns out to contradict
+            table_id = records[table].table_id
+            yield from write_record(bounds, made, self._runtime.features, table_id)
             self._runtime.catalog.forget(table)
             yield from ask(RenewTimeLimit())
             yield from self._runtime.catalog.record(table)  # so that the first use sends nothing
@@ -251,8 +259,11 @@ class Engine(IndexAdmin, TableAdmin, LiveTables):
 
         Raises:
             TableNotFoundError: The table does not exist.
+            TableHeldError: Another program uses the table exclusively.
         """
-        self._runtime.run(tables.add_guard_family(self._bound_of(model)))
+        bound = self._bound_of(model)
+        self._runtime.run(refuse_tables_in_use([bound], self._runtime.catalog.own_holds))
+        self._runtime.run(tables.add_guard_family(bound))
 
     def regions(self, model: type[Model], *, at: datetime | None = None) -> list[RegionRange]:
         """Return the regions of a model's table in key order, each with its server.

@@ -13,6 +13,7 @@ from typing import Final, Literal
 
 from hbase_orm.binding.bound_model import BoundModel
 from hbase_orm.binding.recorded_models import compared, drift_error
+from hbase_orm.binding.table_creation.existing_anchors import with_existing_anchors
 from hbase_orm.binding.table_creation.existing_tables import described, refuse_numbers
 from hbase_orm.binding.table_creation.table_records import new_table_id
 from hbase_orm.binding.table_identity import Identity, identity, newest_region_ms
@@ -39,7 +40,7 @@ from hbase_orm.ops import (
 from hbase_orm.record.declaration import Declaration, RecordedRows, TableRecord
 from hbase_orm.record.differences import Weight
 from hbase_orm.record.snapshots import declaration_of, rows_of
-from hbase_orm.record.store import ID_ATTRIBUTE, replace_record
+from hbase_orm.record.store import ID_ATTRIBUTE, changed_record, replace_record
 from hbase_orm.schema import TableSchema, record_types_of
 from hbase_orm.table_admin.sampling import Sample, kind_of, sample_tables
 
@@ -136,6 +137,10 @@ def plan_adoption(
     table_id = (known or new_table_id()) if can_set_id else ""
     schemas = [bound.schema for bound in bounds]
     declared = _declaration(schemas, next(iter(live.values())), sample)
+    has_guards = any(GUARD_FAMILY in {f.name for f in each.families} for each in live.values())
+    if has_guards or declared.is_guarded:  # a row without the anchor would be hidden
+        names = list(live)
+        declared = yield from with_existing_anchors(bounds, names, declared, None, is_guarded=True)
     regions_ms = yield from newest_region_ms(next(iter(live)))
     record = TableRecord(table_id, declared, regions_ms=regions_ms)
     adoption = Adoption(
@@ -162,6 +167,9 @@ def adopt(plan: AdoptionPlan) -> Protocol[None]:
     record = plan.adoption.record
     if record is None:
         return
+    _, stored = yield from read_cells(plan.adoption.table)
+    if plan.without_id and stored != plan.stored:  # before the id of a recorded table is replaced
+        raise changed_record(plan.adoption.table)
     for name in plan.without_id:
         yield from ask(RenewTimeLimit())
         yield from ask(ModifyTable(name, {"attributes": {ID_ATTRIBUTE: record.table_id}}))

@@ -16,6 +16,7 @@ from hbase_orm.errors import (
     GatewayError,
     RejectedError,
     RetryableError,
+    SchemaDriftError,
 )
 from hbase_orm.ops import (
     AddFamily,
@@ -68,7 +69,9 @@ def alter(
         on_progress: A function that is called before each step.
 
     Raises:
-        ConflictError: Another program changes a table or its record at the same time.
+        ConflictError: Another program changes a table or its record at the same time, or drops the
+            table.
+        SchemaDriftError: Another program has written a record that contradicts a model.
         GatewayError: A change was refused, or failed repeatedly. The details of the error name the
             changes that were `made` and those that are `left`.
     """
@@ -79,7 +82,7 @@ def alter(
         on_progress(AlterationProgress(step.changes, len(made), len(changes)))
         try:
             yield from _made(step, by_table)
-        except (GatewayError, ConflictError) as error:
+        except (GatewayError, ConflictError, SchemaDriftError) as error:
             raise _interrupted(error, made, changes) from error
         made += step.changes
 
@@ -145,10 +148,10 @@ def _shows(existing: TableDescriptor, request: Operation[None]) -> bool:
 
 
 def _interrupted(
-    error: GatewayError | ConflictError,
+    error: GatewayError | ConflictError | SchemaDriftError,
     made: Sequence[TableChange],
     changes: Sequence[TableChange],
-) -> GatewayError | ConflictError:
+) -> GatewayError | ConflictError | SchemaDriftError:
     """Return the same error, with the changes that were made and those that are left."""
     left = [str(change) for change in changes if change not in made]
     details = {**error.details, "made": list(map(str, made)), "left": left}

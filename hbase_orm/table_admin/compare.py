@@ -14,7 +14,7 @@ from hbase_orm.errors import RejectedError
 from hbase_orm.gateway.base import Feature
 from hbase_orm.index.catalog import catalog
 from hbase_orm.index.catalog.declaration_text import declaration_texts, key_text
-from hbase_orm.index.catalog.entry import CatalogEntry
+from hbase_orm.index.catalog.entry import VERSION_COLUMN, CatalogEntry, IndexState
 from hbase_orm.index.entries.targets import GUARD_FAMILY
 from hbase_orm.numbering.create_tables import FORMAT_ATTRIBUTE
 from hbase_orm.ops import Protocol, RenewTimeLimit, TableDescriptor, ask
@@ -22,7 +22,11 @@ from hbase_orm.record.declaration import TableRecord
 from hbase_orm.record.recorded_schema import recorded_names
 from hbase_orm.record.store import ID_ATTRIBUTE
 from hbase_orm.table_admin.declared_tables import DeclaredTable
-from hbase_orm.table_admin.index_drift import IndexComparison, undeclared_indexes
+from hbase_orm.table_admin.index_drift import (
+    IndexComparison,
+    refused_ttls,
+    undeclared_indexes,
+)
 from hbase_orm.table_admin.option_drift import (
     ALL_OPTIONS,
     THRIFT1_OPTIONS,
@@ -118,6 +122,7 @@ class TableComparison:
         differing += yield from _of_dictionaries(declared)
         if not undecided:
             differing += yield from self._of_indexes(declared, actual, known, entry)
+            differing += yield from self._of_other_indexes(declared, actual, entry)
         if not self._is_complete:
             differing.append(_undecided_options(declared.table))
         return differing
@@ -125,11 +130,13 @@ class TableComparison:
     def _read_entry(
         self, declared: DeclaredTable
     ) -> Protocol[tuple[CatalogEntry | None, list[TableDifference]]]:
-        if not declared.guarded:
+        if declared.is_foreign and not declared.guarded:
             return None, []
         try:
             return (yield from catalog.read_entry(declared.table)), []
         except RejectedError as error:
+            if not declared.guarded:
+                return None, []  # the record, in the same row, is reported as undecided
             fix = "ask for the permission to read the catalog"
             undecided = TableDifference(
                 declared.table, "catalog", str(error), "an entry", Drift.UNDECIDED, fix
@@ -208,6 +215,34 @@ class TableComparison:
             differing += yield from comparison.differences()
         differing += undeclared_indexes(declared.table, declared.guarded, entry)
         return list(dict.fromkeys(differing))
+
+    def _of_other_indexes(
+        self, declared: DeclaredTable, actual: TableDescriptor, entry: CatalogEntry | None
+    ) -> Protocol[list[TableDifference]]:
+        """Return what is wrong with guards and indexes that no given model declares."""
+        if entry is None or entry.is_unregistered:
+            return []
+        own = {index.name for schema in declared.schemas for index in schema.indexes}
+        others = {
+            name: index
+            for name, index in entry.indexes.items()
+            if name not in {*own, VERSION_COLUMN} and index.state is not IndexState.ABSENT
+        }
+        differing = [
+            *refused_ttls(declared.table, declared.families, actual, others, is_lww=entry.is_lww)
+        ]
+        ttl = declared.ttl_range(actual)
+        guards = next((f for f in actual.families if f.name == GUARD_FAMILY), None)
+        if guards is not None and not declared.first.schema.is_guarded:
+            differing += own_family_differences(declared.table, guards, ttl, self._decidable)
+        for name, index in others.items():
+            yield from ask(RenewTimeLimit())
+            existing = yield from described(index.table or f"{declared.table}_ix_{name}")
+            if existing is None:
+                continue
+            for family in existing.families:
+                differing += own_family_differences(existing.name, family, ttl, self._decidable)
+        return differing
 
 
 def _described(bound: BoundModel, record: TableRecord | None) -> BoundModel:

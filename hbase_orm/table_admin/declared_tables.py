@@ -95,7 +95,7 @@ class DeclaredTable:
         least_s = max(
             (longest_ttl_s(bound.schema) for bound in self.guarded),
             key=lambda ttl_s: float("inf") if ttl_s is None else ttl_s,
-            default=None,
+            default=longest_ttl_s(every),  # indexed columns may be in any family
         )
         return TtlRange(least_s, longest_ttl_s(every))
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from typing import Final
 
 from hbase_orm.binding.bound_model import BoundModel
 from hbase_orm.binding.table_creation.existing_tables import described, is_unknown
 from hbase_orm.binding.table_creation.table_descriptors import bare, index_table
+from hbase_orm.index.catalog.declaration_text import copies_columns
 from hbase_orm.index.catalog.differences import difference_of
 from hbase_orm.index.catalog.entry import (
     VERSION_COLUMN,
@@ -16,8 +17,9 @@ from hbase_orm.index.catalog.entry import (
     IndexState,
     TableState,
 )
-from hbase_orm.ops import Protocol, RenewTimeLimit, TableDescriptor, ask
+from hbase_orm.ops import FamilyDescriptor, Protocol, RenewTimeLimit, TableDescriptor, ask
 from hbase_orm.schema import IndexSchema
+from hbase_orm.table_admin.changes import shown_value
 from hbase_orm.table_admin.option_drift import (
     TtlRange,
     own_family_differences,
@@ -180,4 +182,40 @@ def undeclared_indexes(
         if bounds and index.is_kept and name not in {*declared, VERSION_COLUMN}:
             yield TableDifference(
                 table, f"index {name}", index.state.value, "", Drift.DIFFERENT, _DROP
+            )
+
+
+def refused_ttls(
+    table: str,
+    declared: Collection[FamilyDescriptor],
+    actual: TableDescriptor,
+    others: Mapping[str, CatalogIndex],
+    *,
+    is_lww: bool,
+) -> Iterator[TableDifference]:
+    """Yield a contradiction for each new TTL that indexes of other models do not allow.
+
+    Queries would return expired rows out of entries that copy columns. Without guards, an indexed
+    cell could expire before its row.
+
+    Args:
+        table: The name of the table.
+        declared: The families as the models declare them.
+        actual: The table as HBase has it.
+        others: The indexes of the catalog that the models do not declare.
+        is_lww: Whether rows have no guards.
+    """
+    named = [name for name, index in others.items() if is_lww or copies_columns(index.entries)]
+    existing = {family.name: family for family in actual.families}
+    for family in declared if named else ():
+        before = existing.get(family.name)
+        expires = family.ttl_s is not None and (is_lww or not family.min_versions)
+        if expires and (before is None or before.ttl_s != family.ttl_s):
+            yield TableDifference(
+                table,
+                f"ttl of family {family.name.decode('utf-8', 'backslashreplace')}",
+                f"none, because of index {named[0]}",
+                shown_value("ttl_s", family.ttl_s),
+                Drift.CONTRADICTION,
+                "leave out the ttl, or drop the index first: 'hbase-orm index drop'",
             )

@@ -15,11 +15,12 @@ from hbase_orm.binding.table_creation.shared_tables import creations
 from hbase_orm.binding.url import EngineOptions
 from hbase_orm.errors import FeatureMissingError, TableNotFoundError
 from hbase_orm.gateway.base import Feature
+from hbase_orm.index.catalog.catalog import read_cells
 from hbase_orm.index_admin.admin import GATEWAY_TIMEOUT_S
 from hbase_orm.model import Model
 from hbase_orm.model.declare.placement import base_of
 from hbase_orm.ops import Protocol, RenewTimeLimit, ask
-from hbase_orm.record.store import delete_record
+from hbase_orm.record.store import delete_record, restore_record
 from hbase_orm.table_admin.adoption import Adoption, AdoptionPlan, adopt, plan_adoption
 from hbase_orm.table_admin.listing import ListedTable, live_tables
 from hbase_orm.table_admin.tables_in_use import refuse_tables_in_use
@@ -194,15 +195,15 @@ class LiveTables(ABC):
         yield from self._refuse_tables_in_use(bound for bound, _ in chosen)
         dropped: list[str] = []
         for bound, names in chosen:
+            pattern = bound.declared_table
+            record = b"" if bound.schema.is_foreign else (yield from read_cells(pattern))[1]
             for name in names:
                 yield from ask(RenewTimeLimit())
                 dropped += yield from tables.drop(bound.in_table(name))
                 self._runtime.catalog.forget(name)
             yield from ask(RenewTimeLimit())
-            if periods is None or not (yield from bound.tables.existing()):
-                if not bound.schema.is_foreign:
-                    yield from delete_record(bound.declared_table)
-                self._runtime.catalog.forget(bound.declared_table)
+            yield from _delete_last_record(bound, record)
+            self._runtime.catalog.forget(pattern)
         return dropped
 
     def _refuse_tables_in_use(self, bounds: Iterable[BoundModel]) -> Protocol[None]:
@@ -281,3 +282,19 @@ class LiveTables(ABC):
             yield from adopt(plan)
             self._runtime.catalog.forget(plan.adoption.table)
         return [plan.adoption for plan in plans]
+
+
+def _delete_last_record(bound: BoundModel, seen: bytes) -> Protocol[None]:
+    """Delete the record of dropped tables; while a table of another period exists, it is kept.
+
+    Args:
+        bound: A model of the tables.
+        seen: The bytes of the record before the tables were dropped; empty without one.
+    """
+    pattern, is_only = bound.declared_table, bound.tables.is_only
+    if not seen or (not is_only and (yield from bound.tables.existing())):
+        return
+    yield from delete_record(pattern, seen)
+    # A write may have created the table of another period, with the id of this record.
+    if not is_only and (yield from bound.tables.existing()):
+        yield from restore_record(pattern, seen)

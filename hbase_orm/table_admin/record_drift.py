@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from hbase_orm.binding.recorded_models import compared
-from hbase_orm.binding.table_creation.table_records import merged
+from hbase_orm.binding.table_creation.table_records import merged, refuse_contradictory
 from hbase_orm.binding.table_identity import Identity, identity
-from hbase_orm.errors import RecordError, RejectedError
+from hbase_orm.errors import ConflictError, RecordError, RejectedError
 from hbase_orm.gateway.base import Feature
 from hbase_orm.index.catalog.registration import require_record
 from hbase_orm.ops import FamilyDescriptor, Protocol
@@ -180,13 +180,23 @@ def update_record(declared: DeclaredTable, table_id: str) -> Protocol[None]:
         declared: The declared table.
         table_id: The id of the record; it must not have changed.
 
+    The models are compared with the very record that is changed: another program may have changed
+    it since the alteration was planned.
+
     Raises:
-        ConflictError: Other programs changed the record at every attempt.
+        SchemaDriftError: A model contradicts the record.
+        ConflictError: The table was dropped, or created again; or other programs changed the record
+            at every attempt.
     """
 
     def edit(record: TableRecord | None) -> TableRecord:
         if record is None or record.table_id != table_id:
-            raise AssertionError(record)
+            raise ConflictError(
+                "the table was dropped, or created again, while it was altered",
+                table=declared.table,
+                fix="look at the table, and create it if it is missing",
+            )
+        refuse_contradictory(declared.schemas, record)
         return updated(record, declared)
 
     yield from change_record(declared.table, edit)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 
 from hbase_orm.binding.bound_model import BoundModel
+from hbase_orm.binding.table_creation.existing_tables import exists
+from hbase_orm.binding.table_creation.table_records import distinct_schemas, merged
 from hbase_orm.index.catalog.catalog import read_entry
-from hbase_orm.index.catalog.refused_writes import refuse_held
+from hbase_orm.index.catalog.refused_writes import is_held, refuse_held
 from hbase_orm.ops import Protocol, RenewTimeLimit, ask
+from hbase_orm.record.snapshots import declaration_of
+from hbase_orm.record.store import read_record
 
 
 def refuse_tables_in_use(
@@ -28,3 +32,34 @@ def refuse_tables_in_use(
     for table in sorted(tables):
         yield from ask(RenewTimeLimit())
         refuse_held(table, (yield from read_entry(table)), own_holds)
+
+
+def refuse_creation_in_use(
+    bounds: Sequence[BoundModel], own_holds: Collection[str]
+) -> Protocol[None]:
+    """Raise an error if `create_tables` would change a table that another program uses exclusively.
+
+    Nothing is changed if all tables exist and have all that the models declare in their record, so
+    a program that calls `create_tables` whenever it starts may start.
+
+    Args:
+        bounds: The models of one table, or of the tables of one pattern; none is foreign.
+        own_holds: The ids of the exclusive uses of this program.
+
+    Raises:
+        TableHeldError: Another program uses the table exclusively; nothing was changed.
+    """
+    table = bounds[0].declared_table
+    entry = yield from read_entry(table)
+    if entry is None or not is_held(entry, own_holds):
+        return
+    record = yield from read_record(table)
+    declared = declaration_of(distinct_schemas(bounds))
+    is_registered = not entry.is_unregistered or all(each.guarded is None for each in bounds)
+    if is_registered and record is not None and merged(record.current, declared) == record.current:
+        for bound in bounds:
+            if not (yield from exists(bound.schema.table)):
+                break
+        else:
+            return
+    refuse_held(table, entry, own_holds)

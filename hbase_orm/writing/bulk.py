@@ -19,7 +19,6 @@ from hbase_orm.binding.protocol import refuse_without_guards
 from hbase_orm.binding.runtime import Runtime
 from hbase_orm.errors import (
     DuplicateRowError,
-    FlushError,
     QueryError,
     RowKeyError,
     ValidationError,
@@ -374,10 +373,10 @@ class Bulk:
             outcome, unexpected = FlushOutcome(), self._failed.unexpected
             outcome.add_failures(self._failed)
             outcome.not_written += self._held_back()
-            raise FlushError(
+            raise outcome.error(
                 "not all rows were written",
-                **outcome.rows(written=self.report.written),
-                fix="correct the cause, then write the rows that were not written again",
+                written=self.report.written,
+                again="write the rows that were not written again",
             ) from unexpected or ended_by
 
     def _held_back(self) -> list[Failure]:

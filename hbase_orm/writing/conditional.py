@@ -17,6 +17,7 @@ from hbase_orm.errors import (
     DuplicateRowError,
     FeatureMissingError,
     HBaseORMError,
+    SchemaDriftError,
     ValidationError,
 )
 from hbase_orm.gateway.base import Feature
@@ -48,6 +49,7 @@ def insert_row(write: RowWrite, writer: TableWriter) -> Protocol[RowWrite]:
         DuplicateRowError: The row exists already.
         ValidationError: The cell of `checked_column` would be empty; HBase's check treats an empty
             cell like an absent one.
+        SchemaDriftError: Inserts of the table's other models would not see the row.
         ConnectionLostError: The outcome is unknown.
     """
     if (yield from _exists_under_another_salt(write)):
@@ -89,6 +91,7 @@ def _insert_plain(write: RowWrite, writer: TableWriter) -> Protocol[bool]:
     check-and-mutate on a column that every insert writes, so that a concurrent insert is detected.
     """
     bound = write.bound
+    _refuse_unrecorded_view(bound.schema)
     column = checked_column(bound.schema)
     if not write.puts.get(column):
         raise ValidationError(
@@ -105,6 +108,23 @@ def _insert_plain(write: RowWrite, writer: TableWriter) -> Protocol[bool]:
     if row is not None:
         return False
     return (yield from _send(write, CellTest(column, "==", b""), writer))
+
+
+def _refuse_unrecorded_view(schema: TableSchema) -> None:
+    """Raise an error if inserts of other models would not see the row of this insert.
+
+    Raises:
+        SchemaDriftError: The record does not name the model, which leaves out the anchor.
+    """
+    if schema.existence is not None and not schema.existence.is_recorded:
+        raise SchemaDriftError(
+            "inserts of the table's other models would not see this row: the record does not "
+            "have the model, which leaves out the column that their rows have",
+            model=schema.model_name,
+            table=schema.table,
+            fix="call engine.create_tables with this model, which records it, and insert a lease "
+            "later",
+        )
 
 
 def checked_column(schema: TableSchema) -> bytes:

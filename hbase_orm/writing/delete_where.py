@@ -173,8 +173,8 @@ def _delete_of(bound: BoundModel, obj: Model) -> RowWrite:
 
 
 def _error(deleted: int, outcome: FlushOutcome) -> FlushError:
-    return FlushError(
+    return outcome.error(
         "not all rows were deleted",
-        **outcome.rows(written=deleted),
-        fix="correct the cause and delete again: rows that are already deleted are skipped",
+        written=deleted,
+        again="delete again: rows that are already deleted are skipped",
     )

@@ -138,18 +138,29 @@ class FlushOutcome:
                     fix="refresh or expunge the objects in conflict, and flush again: rows that "
                     "were written are not sent twice",
                 )
+        return self.error(
+            "not all rows were written",
+            written=rows["written"],
+            again="flush again: rows that were written are not sent twice",
+        )
+
+    def error(self, text: str, *, written: object, again: str) -> FlushError:
+        """Return the error of writes that failed; a `FlushSchemaError` if a model does not fit.
+
+        Args:
+            text: What failed.
+            written: As for `rows`.
+            again: What to do when the cause is corrected.
+        """
+        rows = self.rows(written=written)
         for _, error in self.failures:
             if isinstance(error, SchemaError):
                 return FlushSchemaError(
-                    "not all rows were written: the model and its table do not fit together",
+                    f"{text}: the model and its table do not fit together",
                     **{**error.details, **rows},
-                    fix=f"{error.fix}; then flush again: rows that were written are not sent twice",
+                    fix=f"{error.fix}; then {again}",
                 )
-        return FlushError(
-            "not all rows were written",
-            **rows,
-            fix="correct the cause and flush again: rows that were written are not sent twice",
-        )
+        return FlushError(text, **rows, fix=f"correct the cause and {again}")
 
 
 def _rows_of(failures: Iterable[Failure]) -> list[tuple[str, bytes, Any]]:

@@ -94,6 +94,42 @@ class HoldsBack(RecordsRequests):
         self.inner.execute(self.held)
 
 
+class LetsAnotherWork(RecordsRequests):
+    """Lets another program do its work once, at the first request that `meets` names.
+
+    Args:
+        inner: The gateway.
+        meets: Whether a request is the one.
+        work: The work of the other program.
+        is_after: Whether the work is done after that request; else before it.
+    """
+
+    def __init__(
+        self,
+        inner: Gateway,
+        meets: Callable[[Operation[Any]], bool],
+        work: Callable[[], object],
+        *,
+        is_after: bool = False,
+    ) -> None:
+        super().__init__(inner)
+        self.meets = meets
+        self.work = work
+        self.is_after = is_after
+        self.has_worked = False
+
+    def execute(self, operation: Operation[R], /) -> R:
+        self.requests.append(operation)
+        is_met = not self.has_worked and self.meets(operation)
+        self.has_worked = self.has_worked or is_met
+        if is_met and not self.is_after:
+            self.work()
+        answer = self.inner.execute(operation)
+        if is_met and self.is_after:
+            self.work()
+        return answer
+
+
 def batches_of(requests: Iterable[Operation[Any]]) -> list[MutateRows]:
     """Return the requests that write many rows, each row by row."""
     return [

@@ -45,6 +45,16 @@ def has_cells(table: str) -> Protocol[bool]:
     return bool((yield from fetch_once(Scan(table, caching_rows=1))))
 
 
+def exists(table: str) -> Protocol[bool]:
+    """Return whether a table exists."""
+    return (yield from described(table)) is not None
+
+
+def holds_rows(table: str) -> Protocol[bool]:
+    """Return whether a table exists and has any cell."""
+    return (yield from exists(table)) and (yield from has_cells(table))
+
+
 def is_unknown(entry: CatalogEntry | None) -> bool:
     """Return whether the catalog has no entry for a table, or marks it as dropped."""
     return entry is None or entry.is_unregistered

@@ -17,12 +17,15 @@ from hbase_orm.binding.table_creation.existing_tables import (
     TableWarnings,
     check_index_tables,
     described,
+    exists,
     has_cells,
+    holds_rows,
     is_unknown,
     is_unwritten,
     refuse_numbers,
     warn_of_differences,
 )
+from hbase_orm.binding.table_creation.model_dictionaries import make_dictionaries
 from hbase_orm.binding.table_creation.table_descriptors import (
     SLOP,
     bare,
@@ -34,7 +37,6 @@ from hbase_orm.errors import (
     FeatureMissingError,
     NamespaceNotFoundError,
     RejectedError,
-    SchemaError,
     TableNotFoundError,
 )
 from hbase_orm.gateway.base import Feature
@@ -50,7 +52,6 @@ from hbase_orm.index.catalog.registration import (
 )
 from hbase_orm.index.entries.targets import GUARD_FAMILY, GuardedTable
 from hbase_orm.numbering.create_tables import create_if_missing, ensure_namespace
-from hbase_orm.numbering.dictionary import ensure_dictionary
 from hbase_orm.ops import (
     AddFamily,
     CreateTable,
@@ -108,18 +109,20 @@ def create(
         yield from check_index_tables(bound, existing, entry, has_rows=has_rows)
     elif not is_lww:  # without Thrift2, namespaces can be neither listed nor created
         yield from ensure_namespace(schema.table)
-    made = yield from _make_dictionaries(bound)
+    made = yield from make_dictionaries(bound)
     if bound.guarded is None:
         return made + (
             yield from _make_base_table(schema, families, existing, table_id, is_lww=False)
         )
     made += yield from create_if_missing(CreateTable(catalog.catalog_descriptor()))
-    if existing is None and entry is not None and not is_unknown(entry):
+    is_lost = existing is None and not is_unknown(entry)
+    if is_lost and entry is not None:
         logger.warning("table %s was dropped by other means than this library", schema.table)
         entry = yield from forget_lost(schema.table, entry)
     incarnations: dict[str, int] = {}
     if is_unwritten(entry) and not may_have_writers:
-        incarnations = yield from _make_index_tables(bound, made)
+        # Another program may be dropping the table: it drops the existing index tables next.
+        incarnations = yield from _make_index_tables(bound, made, may_reuse=not is_lost)
     made_base = yield from _make_base_table(schema, families, existing, table_id, is_lww=is_lww)
     yield from register(
         schema.table,
@@ -189,45 +192,9 @@ def _make_base_table(
     return (yield from create_if_missing(CreateTable(wanted, schema.split_keys)))
 
 
-def _make_dictionaries(bound: BoundModel) -> Protocol[list[str]]:
-    """Create the missing tables of dictionaries and return the names of these tables."""
-    made: list[str] = []
-    for dictionary in _dictionaries(bound):
-        made += yield from ensure_dictionary(dictionary)
-    return made
-
-
-def _dictionaries(bound: BoundModel) -> list[str]:
-    names = bound.keys.names
-    return [] if names is None else list(names.tables)
-
-
-def refuse_lost_dictionaries(bound: BoundModel, names: Iterable[str]) -> Protocol[None]:
-    """Raise an error if a dictionary's table is missing while row keys hold its numbers.
-
-    Args:
-        bound: The model.
-        names: The names of the model's tables; some may not exist.
-
-    Raises:
-        SchemaError: A dictionary is missing; nothing was created.
-    """
-    for dictionary in _dictionaries(bound):
-        if (yield from described(dictionary)) is not None:
-            continue
-        for table in names:
-            if (yield from _has_rows(table)):
-                raise SchemaError(
-                    "the table's row keys hold numbers of a dictionary whose table is "
-                    "missing: a new dictionary would give the same numbers to other names",
-                    table=table,
-                    dictionary=dictionary,
-                    fix="restore the dictionary from a backup that is not older than the table, "
-                    "or drop the table too",
-                )
-
-
-def _make_index_tables(bound: BoundModel, made: list[str]) -> Protocol[dict[str, int]]:
+def _make_index_tables(
+    bound: BoundModel, made: list[str], *, may_reuse: bool
+) -> Protocol[dict[str, int]]:
     """Create the index tables of a base table without rows; return their numbers, by index.
 
     The number is part of the table's name (see `table_of`), usually 1. A number whose table has
@@ -237,15 +204,19 @@ def _make_index_tables(bound: BoundModel, made: list[str]) -> Protocol[dict[str,
     Args:
         bound: The model.
         made: A list to which the names of created tables are added.
+        may_reuse: Whether an existing table without entries is used; else its number is skipped.
     """
+    is_taken = holds_rows if may_reuse else exists
     incarnations: dict[str, int] = {}
     manual = set() if bound.guarded is None else manual_indexes(bound.guarded)
     for index in bound.schema.indexes:
         number = 1
-        while (yield from _has_rows(table_of(index.table, number))):
+        while (yield from is_taken(table_of(index.table, number))):
             logger.warning(
                 "%s has entries of rows that do not exist any more: it is not used, and may be "
-                "dropped",
+                "dropped"
+                if may_reuse
+                else "%s is of an earlier table of this name: it is not used, and may be dropped",
                 table_of(index.table, number),
             )
             number += 1
@@ -253,10 +224,6 @@ def _make_index_tables(bound: BoundModel, made: list[str]) -> Protocol[dict[str,
         if index.name not in manual:
             made += yield from ensure_index_table(bound, index.name, table_of(index.table, number))
     return incarnations
-
-
-def _has_rows(table: str) -> Protocol[bool]:
-    return (yield from described(table)) is not None and (yield from has_cells(table))
 
 
 def _epoch_of_rows(
@@ -295,12 +262,14 @@ def manual_indexes(guarded: GuardedTable) -> frozenset[str]:
 def drop(bound: BoundModel) -> Protocol[list[str]]:
     """Drop a model's base table and index tables; return the names of the dropped tables.
 
-    This includes index tables of earlier builds, and tables of indexes that only the catalog has.
+    This includes index tables of earlier builds, and tables of indexes that only the catalog has:
+    the model may be a view that declares none. Another program may create the table again as soon
+    as it is dropped: what belongs to the new table is kept.
     """
     schema = bound.schema
     declared = {index.table for index in schema.indexes}
-    is_catalogued = bound.guarded is not None and (yield from described(catalog.CATALOG_TABLE))
-    if is_catalogued:
+    entry = None
+    if bound.guarded is not None or not schema.is_foreign:
         entry = yield from catalog.read_entry(schema.table)
         # A version column has no table.
         names = (entry.indexes.keys() if entry else set()) - {VERSION_COLUMN}
@@ -308,10 +277,32 @@ def drop(bound: BoundModel) -> Protocol[list[str]]:
     indexes = (yield from index_tables(declared)) if declared else []
     dropped = yield from drop_table(schema.table)
     for table in indexes:
-        dropped += yield from drop_table(table)
-    if is_catalogued:
-        yield from unregister(schema.table)
+        if entry is None or not (yield from _is_in_use_again(schema.table, table, entry)):
+            dropped += yield from drop_table(table)
+    if entry is not None and not entry.is_unregistered:
+        yield from _unregister_dropped(schema.table, entry.epoch)
     return dropped
+
+
+def _is_in_use_again(table: str, index_table: str, seen: CatalogEntry) -> Protocol[bool]:
+    """Return whether the catalog has a later table of this name, which uses an index table."""
+    now = yield from catalog.read_entry(table)
+    if now is None or now.is_unregistered or now.epoch == seen.epoch:
+        return False
+    return index_table in {
+        index.table or f"{table}_ix_{name}" for name, index in now.indexes.items()
+    }
+
+
+def _unregister_dropped(table: str, epoch: int) -> Protocol[None]:
+    """Mark a dropped table in the catalog, unless it was created again: then its epoch is greater.
+
+    The epoch is also greater if an index was changed, while the table was dropped.
+    """
+    now = yield from catalog.read_entry(table)
+    if now is None or (now.epoch != epoch and (yield from exists(table))):
+        return
+    yield from unregister(table, now.epoch)
 
 
 def index_tables(declared: Collection[str]) -> Protocol[list[str]]:

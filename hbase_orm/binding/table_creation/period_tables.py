@@ -66,7 +66,8 @@ def _shared(bound: BoundModel) -> BoundModel:
     base = base_of(bound.model)
     if base is None:
         return bound
-    schema = replace(base.__schema__, table=bound.schema.table)
+    own = bound.schema
+    schema = replace(base.__schema__, table=own.table, namespace=own.namespace)
     return replace(bound, model=base, schema=schema)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from hbase_orm.binding.bound_model import BoundModel
@@ -11,6 +11,7 @@ from hbase_orm.binding.recorded_models import compared, drift_error
 from hbase_orm.binding.table_creation.existing_anchors import with_existing_anchors
 from hbase_orm.binding.table_creation.existing_tables import KEY_ATTRIBUTE, TableWarnings, described
 from hbase_orm.binding.table_creation.model_tables import create
+from hbase_orm.binding.table_creation.rows_without_anchor import refuse_rows_without_anchor
 from hbase_orm.binding.table_creation.shared_tables import Creation
 from hbase_orm.binding.table_identity import Identity, identity, newest_region_ms
 from hbase_orm.errors import RecordError
@@ -18,14 +19,15 @@ from hbase_orm.gateway.base import Feature
 from hbase_orm.index.catalog.catalog import catalog_descriptor
 from hbase_orm.index.catalog.declaration_text import declaration_texts, key_text
 from hbase_orm.index.catalog.registration import require_record
+from hbase_orm.index.entries.targets import GUARD_FAMILY
 from hbase_orm.numbering.create_tables import create_if_missing
-from hbase_orm.ops import CreateTable, Protocol, TableDescriptor
+from hbase_orm.ops import CreateTable, ModifyTable, Protocol, TableDescriptor, ask
 from hbase_orm.record.declaration import Declaration, RecordedModel, RecordedRows, TableRecord
 from hbase_orm.record.differences import Difference, Weight
 from hbase_orm.record.recorded_schema import recorded_names
 from hbase_orm.record.snapshots import declaration_of
 from hbase_orm.record.specifications import joined_codec, same_key
-from hbase_orm.record.store import ID_ATTRIBUTE, ID_BYTES, change_record, read_record
+from hbase_orm.record.store import ID_ATTRIBUTE, ID_BYTES, decide_record, read_record
 from hbase_orm.schema import TableSchema
 
 
@@ -35,7 +37,8 @@ def create_recorded(bound: BoundModel, features: frozenset[Feature]) -> Protocol
     Return the names of the created tables.
 
     Raises:
-        SchemaDriftError: The model contradicts the record; nothing was created.
+        SchemaDriftError: The model contradicts the record. Nothing was created, unless another
+            program wrote the record only then.
         RecordError: The record is damaged, or a newer version of the library wrote it.
     """
     if bound.schema.is_foreign:
@@ -44,8 +47,9 @@ def create_recorded(bound: BoundModel, features: frozenset[Feature]) -> Protocol
     record = yield from refuse_contradictions([bound], features)
     table_id = new_table_id() if record is None else record.table_id
     made = yield from create(bound, table_id, TableWarnings())
-    if record is None:
-        yield from write_record([bound], [bound.schema.table], features)
+    # Another program may have written the record since, or dropped the last table that had it.
+    if record is None or (yield from read_record(bound.declared_table)) != record:
+        yield from write_record([bound], made, features, table_id)
     return made
 
 
@@ -122,31 +126,33 @@ def refuse_contradictions(
         return None
     there = yield from described(bounds[0].schema.table)
     existing = None if there is None else frozenset(family.name for family in there.families)
-    _refuse_differing(bounds, record, existing, is_certain=kind is Identity.SAME)
+    schemas = distinct_schemas(bounds)
+    refuse_contradictory(schemas, record, existing, is_certain=kind is Identity.SAME)
+    yield from refuse_rows_without_anchor(bounds, record.current)
     return record
 
 
-def _refuse_differing(
-    bounds: Sequence[BoundModel],
+def refuse_contradictory(
+    schemas: Iterable[TableSchema],
     record: TableRecord,
-    families: frozenset[bytes] | None,
+    families: frozenset[bytes] | None = None,
     *,
-    is_certain: bool,
+    is_certain: bool = True,
 ) -> None:
     """Raise an error if a model contradicts a record.
 
     Args:
-        bounds: The bound models of one table.
+        schemas: The schemas of models of one table.
         record: The record.
-        families: The families that the table has; None if it does not exist.
-        is_certain: Whether the table is certainly the one that the record describes.
+        families: The families that the table has; None if it does not exist, or has them all.
+        is_certain: Whether the record is certainly that of the table.
 
     Raises:
         SchemaDriftError: A model contradicts the record. Or a model writes guards, but the table
             was plain and a recorded model leaves out the anchor: rows may lack the anchor.
     """
     existing = {f"family {name.decode()}" for name in families or ()}
-    for schema in distinct_schemas(bounds):
+    for schema in schemas:
         differing = [*compared(schema, record), *_of_guards(schema, record.current)]
         if any(
             each.weight is Weight.CONTRADICTION
@@ -174,51 +180,83 @@ def _of_guards(schema: TableSchema, recorded: Declaration) -> Iterator[Differenc
 
 
 def write_record(
-    bounds: Sequence[BoundModel], made: Sequence[str], features: frozenset[Feature]
+    bounds: Sequence[BoundModel], made: Sequence[str], features: frozenset[Feature], table_id: str
 ) -> Protocol[None]:
     """Write the record of new tables, or add what is new in the models to an existing record.
 
-    An existing table without a record gets one only if this library created it for the same row
-    key.
+    An existing table without a record gets one only if this library made it for the same row key.
+    The models are compared with the very record that is changed: another program may have written
+    it since the tables were created.
 
     Args:
         bounds: The bound models of one table, or of the tables of one pattern.
         made: The tables that this program has just created.
         features: The features that the gateway supports.
+        table_id: The id that these tables got.
+
+    Raises:
+        SchemaDriftError: A model contradicts the record.
+        ConflictError: Other programs changed the record at every attempt.
     """
-    table, example = bounds[0].declared_table, bounds[0].schema.table
+    table = bounds[0].declared_table
+
+    def decide(known: TableRecord | None) -> Protocol[TableRecord | None]:
+        return _next_record(bounds, made, features, known)
+
+    record = yield from decide_record(table, decide)
+    if record is None:
+        return
+    if record.table_id not in {"", table_id}:
+        new = dict.fromkeys(each.schema.table for each in bounds if each.schema.table in made)
+        yield from _give_id(new, record.table_id)
+    yield from require_record(table)
+
+
+def _next_record(
+    bounds: Sequence[BoundModel],
+    made: Sequence[str],
+    features: frozenset[Feature],
+    known: TableRecord | None,
+) -> Protocol[TableRecord | None]:
+    """Return the record that tables get after `known`; None if they get none."""
+    example = bounds[0].schema.table
     there = yield from described(example)
     if there is None:
-        return
-    table_id = there.attributes.get(ID_ATTRIBUTE, "")
+        return None
     declared = _within(there, declaration_of(distinct_schemas(bounds)))
-    record = yield from read_record(table)
     existing = yield from bounds[0].tables.existing()
     is_new, is_known = set(existing) <= set(made), False
-    if record is not None and not is_new:
-        kind = yield from identity(record, bounds[0].tables, features)
-        is_known = kind is not Identity.OTHER
+    if known is not None:
+        kind = yield from identity(known, bounds[0].tables, features)
+        # Regions of different times are undecided: those of a new table are no older record's.
+        is_known = kind is Identity.SAME or (kind is Identity.UNKNOWN and not is_new)
+        if is_known:
+            schemas, families = distinct_schemas(bounds), frozenset(declared.families)
+            refuse_contradictory(schemas, known, families, is_certain=kind is Identity.SAME)
     keys = {key_text(bound.schema) for bound in bounds}
     if not is_new and not is_known and there.attributes.get(KEY_ATTRIBUTE) not in keys:
-        return  # others made the table, or for another key: `adopt` records what its rows are
-    if not is_new:
-        known = record.current if record is not None and is_known else None
-        declared = yield from with_existing_anchors(bounds, declared, known)
+        return None  # others made the table, or for another key: `adopt` records what its rows are
+    recorded = known.current if known is not None and is_known else None
+    # Also a new table may have rows already, of a program that writes no records.
+    names = [name for name in existing if name not in made] or [example]
+    is_guarded = declared.is_guarded or GUARD_FAMILY in {each.name for each in there.families}
+    declared = yield from with_existing_anchors(
+        bounds, names, declared, recorded, is_guarded=is_guarded
+    )
     regions_ms = yield from newest_region_ms(example)
-
-    def edit(known: TableRecord | None) -> TableRecord:
-        # Another program may have written the record since it was read here.
-        is_newer = known is not None and known != record and known.table_id == table_id
-        if known is None or not (is_known or is_newer):
-            return TableRecord(table_id, declared, regions_ms=regions_ms)
-        if is_newer:
-            _refuse_differing(bounds, known, frozenset(declared.families), is_certain=True)
+    if known is not None and is_known:
         youngest_ms = max(known.regions_ms, regions_ms)
         return replace(known, current=merged(known.current, declared), regions_ms=youngest_ms)
-
     yield from create_if_missing(CreateTable(catalog_descriptor()))
-    yield from change_record(table, edit)
-    yield from require_record(table)
+    return TableRecord(there.attributes.get(ID_ATTRIBUTE, ""), declared, regions_ms=regions_ms)
+
+
+def _give_id(names: Iterable[str], table_id: str) -> Protocol[None]:
+    """Give tables the id of their record, which another program has written first."""
+    for name in names:
+        there = yield from described(name)
+        if there is not None and there.attributes.get(ID_ATTRIBUTE) != table_id:
+            yield from ask(ModifyTable(name, {"attributes": {ID_ATTRIBUTE: table_id}}))
 
 
 def _within(there: TableDescriptor, declared: Declaration) -> Declaration:
@@ -249,10 +287,13 @@ def note_new_regions(pattern: str, table: str) -> Protocol[None]:
     if record is None or regions_ms <= record.regions_ms:
         return
 
-    def edit(known: TableRecord | None) -> TableRecord:
-        return replace(known or record, regions_ms=regions_ms)
+    def decide(known: TableRecord | None) -> Protocol[TableRecord | None]:
+        yield from ()
+        if known is None or known.table_id != record.table_id:
+            return None  # the table was dropped meanwhile, and may have been created again
+        return replace(known, regions_ms=max(known.regions_ms, regions_ms))
 
-    yield from change_record(pattern, edit)
+    yield from decide_record(pattern, decide)
 
 
 def merged(recorded: Declaration, declared: Declaration) -> Declaration:

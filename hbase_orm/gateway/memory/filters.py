@@ -64,7 +64,7 @@ class ServerFilter:
         return CellVerdict.INCLUDE
 
     def transform(self, value: bytes) -> bytes:
-        """Return the value of an included cell, or another value in its place."""
+        """Return the value that the scan returns for an included cell with this value."""
         return value
 
     def refuses_row(self) -> bool:

@@ -252,8 +252,8 @@ class MemoryGateway:
     def _mutate_rows(self, request: MutateRows) -> None:
         """Write all rows with puts, then all rows with deletes, as Thrift1 does.
 
-        An error in one row does not prevent writes of other rows, and the first error is raised at
-        the end. But if a row with puts fails, no row with deletes is written.
+        After an error in one row, the other rows are still written, and the first error is raised
+        at the end. But if a row with puts fails, no row with deletes is written.
         """
         table = self._table(request.table)
         puts = [mutation for mutation in request.mutations if mutation.puts]
@@ -335,9 +335,9 @@ _OPERATORS: Mapping[str, Callable[[bytes, bytes], bool]] = MappingProxyType(
 
 
 def _holds(request: CheckAndMutate, stored: bytes | None) -> bool:
-    """Return whether the stored value, which is None without a cell, fulfils the condition.
+    """Return whether the stored value fulfils the condition; `stored` is None if there is no cell.
 
-    An empty expected value is fulfilled by an absent or empty cell.
+    If the expected value is empty, an absent cell and an empty cell fulfil the condition.
     """
     if not request.expected:
         return not stored

@@ -91,7 +91,7 @@ class MemoryTables:
         del self.tables[_check_name(name)]
 
     def truncate(self, name: str, now_ms: int = 0) -> None:
-        """Remove all rows of a table, and enable it; its regions are replaced."""
+        """Remove all rows of a table, and enable it; new regions replace the old ones."""
         table = self.get(name)
         self.newest_ms = max(now_ms, self.newest_ms + _CREATION_MS)
         emptied = MemoryTable(table.descriptor, table.split_keys, self.newest_ms)
@@ -235,7 +235,7 @@ def _check_sizes(descriptor: TableDescriptor) -> None:
         size = descriptor.attributes.get(name, str(least))
         if not (size.isascii() and size.isdecimal()) or int(size) < least:
             raise RejectedError(
-                "a size in the table's attributes is too small",
+                "a size in the table's attributes is too small, or not a number",
                 table=descriptor.name,
                 attribute=name,
                 value=size,

@@ -208,7 +208,7 @@ class Pieces:
 
 
 def caching_results(scan: Scan, batch_cells: int | None) -> int:
-    """Return the number of results that a gateway fetches from a region server at once.
+    """Return the number of results that a gateway fetches from a region server per call.
 
     If rows are split into pieces, the number is at least `_LEAST_CACHING`, even for a single row.
     Otherwise each piece could need its own request between gateway and region server.

@@ -60,7 +60,11 @@ FAULTS: dict[str, _Entry] = {
         "the table has no such column family",
         "add the family to the table, or correct its name",
     ),
-    "InvalidFamilyOperationException": (RejectedError, "the family cannot be changed so", ""),
+    "InvalidFamilyOperationException": (
+        RejectedError,
+        "HBase refuses this change of the column family",
+        "",
+    ),
     "NamespaceNotFoundException": (
         NamespaceNotFoundError,
         "the namespace does not exist",

@@ -302,7 +302,7 @@ class Pool(Generic[C]):
                 "all connections of the pool were busy, and none became free in time",
                 pool_size=self.size,
                 waited_s=round(self._clock() - started, 3),
-                fix="raise pool= in the URL, or run fewer requests at once",
+                fix="raise pool= in the URL, or run fewer requests in parallel",
             )
         turn.wait(min(remaining_s, LOOK_AGAIN_S))
 

@@ -98,6 +98,7 @@ class Thrift1Gateway(ThriftGateway):
     - An `Increment` has one column.
     - A `CreateTable` has no split keys, and only options that Thrift1 knows.
     - `GetVersions` reads column by column, so its answer is not a snapshot of the row.
+    - No read has `from_ms`, `is_timeline` or `raw`.
     """
 
     _INTERFACE = 1
@@ -247,7 +248,7 @@ def _get_versions(client: Any, operation: GetVersions) -> tuple[StoredVersion, .
 def _mutate_row(client: Any, operation: MutateRow) -> None:
     mutation = operation.mutation
     if mutation.puts and mutation.deletes:
-        raise needs_thrift2("a row mutation of puts and deletes", operation)
+        raise needs_thrift2("a row mutation with both puts and deletes", operation)
     _send_mutation(client, table_bytes(operation), mutation, _single_timestamp(mutation, operation))
 
 
@@ -256,7 +257,10 @@ def _check_and_put(client: Any, operation: CheckAndMutate) -> bool:
     (put, *more) = mutation.puts or (None,)
     is_plain = put is not None and put.timestamp_ms is None and mutation.ttl_ms is None
     if not is_plain or more or mutation.deletes or operation.operator != "==":
-        raise needs_thrift2("a conditional change of more than one cell", operation)
+        raise needs_thrift2(
+            "a conditional change other than one plain put after ==",
+            operation,
+        )
     (change,) = _thrift_mutations(mutation)
     applied: bool = client.checkAndPut(
         table_bytes(operation), mutation.row, operation.column, operation.expected, change, {}

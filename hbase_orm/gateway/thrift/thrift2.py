@@ -266,8 +266,8 @@ def _mutate_row(client: Any, operation: MutateRow) -> None:
 def _send_mutation(client: Any, table: bytes, mutation: RowMutation) -> None:
     """Change one row atomically, by the simplest call that is sufficient.
 
-    If the table is missing or disabled, the calls for a single put or delete fail at once. But the
-    call for several requests is retried in the server for minutes.
+    If the table is missing or disabled, the calls for a single put or delete fail immediately.
+    But the Thrift server retries the call for several puts and deletes for minutes.
     """
     removals = _delete_requests(mutation)
     if not removals:

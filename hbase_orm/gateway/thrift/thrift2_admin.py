@@ -146,7 +146,7 @@ def _describe_table(client: Any, operation: DescribeTable) -> TableDescriptor:
 
 def _replicas(number: str) -> int:
     if not (number.isascii() and number.isdecimal()):
-        message = "a number of replicas that is not a number"
+        message = "a count of replicas that is not a number"
         raise GarbledAnswerError(message)
     return int(number)
 

@@ -1,7 +1,7 @@
 """Column families over Thrift2: descriptors with all options, converted in both directions.
 
-Some options have a field of their own in Thrift's struct, the others are attributes of the family
-under the names of HBase's `ColumnFamilyDescriptorBuilder`, as text.
+Some options have a field in Thrift's struct. The others are attributes of the family, as text, with
+the names of HBase's `ColumnFamilyDescriptorBuilder`.
 """
 
 from __future__ import annotations
@@ -96,7 +96,10 @@ def thrift_family(family: FamilyDescriptor) -> Any:
 
 
 def _attributes(family: FamilyDescriptor) -> dict[str, str]:
-    """Return the options that Thrift's struct has no field for, and the free attributes."""
+    """Return the attributes to store: those of `family`, and its options without a Thrift field.
+
+    Options with the default value are left out.
+    """
     attributes = dict(family.attributes)
     for name, option in FAMILY_ATTRIBUTES.items():
         value = getattr(family, option)
@@ -106,7 +109,7 @@ def _attributes(family: FamilyDescriptor) -> dict[str, str]:
 
 
 def family_descriptor(described: Any) -> FamilyDescriptor:
-    """Return the descriptor of a family that the gateway has described.
+    """Convert the gateway's Thrift descriptor of a family to a `FamilyDescriptor`.
 
     Raises:
         GarbledAnswerError: An attribute of HBase does not have the form that HBase writes.
@@ -147,10 +150,11 @@ def family_descriptor(described: Any) -> FamilyDescriptor:
 
 
 def copied_family(described: Any) -> Any:
-    """Return the Thrift descriptor that makes HBase store again what it has described.
+    """Return a Thrift descriptor with which HBase stores the described family unchanged.
 
-    The attributes have everything that HBase stores of a family, also what this library does not
-    know, and what has a field. So no field is set.
+    HBase describes every stored option as an attribute too: options that have a field in Thrift,
+    and options that this library does not know. So only attributes and settings are copied, and no
+    other field is set.
     """
     return HBASE2.Family(
         name=described.name,
@@ -160,9 +164,9 @@ def copied_family(described: Any) -> Any:
 
 
 def changed_family(described: Any, options: Mapping[str, Any]) -> Any:
-    """Return the Thrift descriptor of a described family with other options.
+    """Return the Thrift descriptor of a described family with changed options.
 
-    What is not changed is copied byte by byte (see `copied_family`).
+    All other options are copied byte by byte (see `copied_family`).
 
     Args:
         described: The family as the gateway described it.
@@ -192,12 +196,12 @@ def _texts(stored: Mapping[Any, Any] | None) -> dict[str, str]:
 
 
 def _value_of(default: object, shown: str) -> Any:
-    """Return the value of an attribute; its type is that of the option's default."""
+    """Convert the text of an attribute to the type of `default`, the option's default value."""
     if isinstance(default, bool):
         return shown.lower() == "true"
     if not isinstance(default, int):
         return shown
     if not (shown.isascii() and shown.isdecimal()):
-        message = "a number in an attribute of a family that is not a number"
+        message = "a numeric attribute of a family that is not a number"
         raise GarbledAnswerError(message)
     return int(shown)

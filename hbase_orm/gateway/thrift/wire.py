@@ -140,7 +140,7 @@ class DeadlineSocket:
         self._armed().sendall(data)
 
     def flush(self) -> None:
-        """Do nothing, because `write` sends everything at once."""
+        """Do nothing, because `write` sends everything immediately."""
 
     def is_quiet(self) -> bool:
         """Return whether the socket is open on both sides, and no byte has arrived."""
@@ -290,15 +290,15 @@ class Line:
         name, kind, sequence_id = reader.message_begin()
         if sequence_id != self._sequence_id:
             raise TApplicationException(
-                TApplicationException.BAD_SEQUENCE_ID, "an answer to another request came in"
+                TApplicationException.BAD_SEQUENCE_ID, "the answer belongs to another request"
             )
         if name != method.encode():
             raise TApplicationException(
-                TApplicationException.WRONG_METHOD_NAME, "an answer to another method came in"
+                TApplicationException.WRONG_METHOD_NAME, "the answer belongs to another method"
             )
         if kind not in (TMessageType.REPLY, TMessageType.EXCEPTION):
             raise TApplicationException(
-                TApplicationException.INVALID_MESSAGE_TYPE, "what came in is not an answer"
+                TApplicationException.INVALID_MESSAGE_TYPE, "the received message is not an answer"
             )
         made = TApplicationException() if kind == TMessageType.EXCEPTION else result
         answer = reader.read_struct(made)

@@ -13,6 +13,7 @@ from typing import Final
 
 from hbase_orm.index.catalog.differences import BEFORE_ROW_KEY
 from hbase_orm.index.catalog.entry import VERSION_COLUMN
+from hbase_orm.index.catalog.entry_details import details_text, without_details
 from hbase_orm.index.entries.row_values import fields_in
 from hbase_orm.rowkey import Part
 from hbase_orm.rowkey.derivations import SaltOf
@@ -52,7 +53,8 @@ def declaration_texts(schema: TableSchema, names: Names = _OWN) -> dict[str, str
             for part, of in zip(index.layout.parts, index.expressions, strict=True)
         ]
         shown = " ".join([*parts, *_options_text(schema, index, names)])
-        texts[index.name] = f"{index.table}: {shown}{BEFORE_ROW_KEY}{base_key}"
+        details = details_text(schema, index)
+        texts[index.name] = f"{index.table}: {shown}{BEFORE_ROW_KEY}{base_key}{details}"
     if schema.version is not None:
         texts[VERSION_COLUMN] = schema.version.column.decode()
     return texts
@@ -65,8 +67,14 @@ def names_column(description: str, column: bytes) -> bool:
         description: The declaration text of the index.
         column: The column.
     """
-    name = re.escape(column.decode("utf-8", "backslashreplace"))
-    return re.search(rf"(?:^|\bof |\binclude |\bby |, ){name}(?=[ \],]|$)", description) is not None
+    name, text = re.escape(column.decode("utf-8", "backslashreplace")), without_details(description)
+    return re.search(rf"(?:^|\bof |\binclude |\bby |, ){name}(?=[ \],]|$)", text) is not None
+
+
+def copies_columns(description: str) -> bool:
+    """Return whether the entries of an index with this declaration text copy columns."""
+    start = description.partition(" where ")[0].partition(BEFORE_ROW_KEY)[0]
+    return re.search(r"\] (?:salt \d+ )?include ", start) is not None
 
 
 def part_text(part: Part, names: Names = _OWN) -> str:

@@ -13,6 +13,7 @@ from typing import Final, Literal
 
 from hbase_orm.errors import SchemaError
 from hbase_orm.index.catalog.entry import VERSION_COLUMN
+from hbase_orm.index.catalog.entry_details import same_declaration, without_details
 
 Difference = Literal["not in the model", "declared otherwise", "another row key"]
 """How an index of the catalog differs from the model's: the model has no index of this name, or one
@@ -45,7 +46,7 @@ def difference_of(name: str, declared: Mapping[str, str], stored: str) -> Differ
         stored: The declaration text of the index in the catalog.
     """
     own = declared.get(name)
-    if own == stored:
+    if same_declaration(stored, own):
         return None
     texts = _texts(name, declared)
     if texts and all(_row_key(text) != _row_key(stored) for text in texts):
@@ -100,4 +101,4 @@ def _texts(name: str, declared: Mapping[str, str]) -> list[str]:
 
 
 def _row_key(text: str) -> str:
-    return text.rpartition(BEFORE_ROW_KEY)[2]
+    return without_details(text).rpartition(BEFORE_ROW_KEY)[2]

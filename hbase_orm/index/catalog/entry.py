@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from hbase_orm.errors import CorruptRowError, SchemaError
+from hbase_orm.index.catalog.entry_details import same_declaration
 from hbase_orm.index.entries.guard_cell import MAX_EPOCH
 from hbase_orm.index.protocol.load import LoadTicket
 
@@ -170,7 +171,7 @@ class CatalogEntry:
         """
         kept = {name: index.entries for name, index in self.indexes.items() if index.is_kept}
         names = dict.fromkeys([*kept, *(name for name in declared if name == VERSION_COLUMN)])
-        return [name for name in names if kept.get(name) != declared.get(name)]
+        return [name for name in names if not same_declaration(kept.get(name), declared.get(name))]
 
     @property
     def is_unregistered(self) -> bool:

@@ -47,6 +47,7 @@ from hbase_orm.index.catalog.entry import (
     TableState,
     next_epoch,
 )
+from hbase_orm.index.catalog.entry_details import same_declaration
 from hbase_orm.ops import Protocol, RegionRange
 
 MOST_RANGES: Final = 256
@@ -134,7 +135,8 @@ def begin_build(
                 index=name,
                 fix="wait until it is dropped, or finish dropping it: 'hbase-orm index drop'",
             )
-        if index.entries != entries and (index.is_kept or index.build):
+        is_other = not same_declaration(index.entries, entries)
+        if is_other and (index.is_kept or index.build):
             refuse_other_row_key(
                 [name], {name: entries}, {name: index.entries}, table=table, index=name
             )

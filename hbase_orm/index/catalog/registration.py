@@ -138,17 +138,24 @@ def _first_entry(
     return replace(first, epoch=next_epoch(known_epoch))
 
 
-def unregister(table: str) -> Protocol[CatalogEntry | None]:
+def unregister(table: str, epoch: int | None = None) -> Protocol[CatalogEntry | None]:
     """Record that `table` was dropped, and keep its epoch; return its new entry.
 
     If the catalog has no entry for the table, nothing is changed and None is returned.
+
+    Args:
+        table: The table.
+        epoch: The epoch of the dropped table's entry: an entry with another epoch is not changed.
+            None changes any entry.
     """
     if (yield from read_entry(table)) is None:
         return None
 
     def edit(entry: CatalogEntry | None) -> CatalogEntry:
-        epoch = entry.epoch if entry else 1
-        return CatalogEntry(epoch, TableState.DROPPED)
+        known_epoch = entry.epoch if entry else 1
+        if entry is not None and epoch not in {None, known_epoch}:
+            return entry
+        return CatalogEntry(known_epoch, TableState.DROPPED)
 
     return (yield from change_entry(table, edit))
 

@@ -25,6 +25,11 @@ from hbase_orm.index.entries.row_values import (
     value_reader,
 )
 from hbase_orm.index.entries.targets import GuardedTable, IndexTarget
+from hbase_orm.index.entries.unknown_members import (
+    may_get_members,
+    may_have_unknown_values,
+    part_of_unknown,
+)
 from hbase_orm.ops import MAX_ROW_KEY_BYTES, longest_row_key_bytes
 from hbase_orm.rowkey import KeyLayout, Part
 from hbase_orm.rowkey.layout import part_bytes
@@ -76,6 +81,7 @@ def index_target(schema: TableSchema, index: IndexSchema) -> IndexTarget:
         included=tuple(column.column for column in index.included),
         maintained_by_writes=index.maintained == "always",
         keys_of_flat=partial(keys_of_flat, schema, index),
+        may_have_unknown_values=may_have_unknown_values(index),
     )
 
 
@@ -189,7 +195,10 @@ def _from_column(
         try:
             value = decode(stored)
         except CodecError as error:
-            raise corrupt(schema, index.name, row, error) from error
+            unknown = part_of_unknown(part, column.codec, stored)
+            if unknown is None:
+                raise corrupt(schema, index.name, row, error) from error
+            return unknown
         return encode(value)
 
     return piece
@@ -209,8 +218,17 @@ def _from_key(schema: TableSchema, index: IndexSchema, part: Part) -> Piece:
         try:
             value = read(row, cells)
         except CodecError as error:
-            raise corrupt(schema, index.name, row, error) from error
+            unknown = None if in_key is None else _unknown_in_key(in_key, row)
+            if unknown is None:
+                raise corrupt(schema, index.name, row, error) from error
+            return unknown
         return encode(value)
+
+    def _unknown_in_key(own: Part, row: bytes) -> bytes | None:
+        try:
+            return part_of_unknown(part, own.codec, own.content(part_bytes(layout, own.name)(row)))
+        except CodecError:
+            return None
 
     return piece
 
@@ -257,7 +275,7 @@ def base_key_of(index: IndexSchema) -> Callable[[bytes], bytes]:
         position = begin
         try:
             for part in parts:
-                _, position = part.take(entry_key, position)
+                position = _after(part, entry_key, position)
         except CodecError as error:
             raise _no_entry(index, entry_key) from error
         if not shortest <= len(entry_key) - position <= longest:
@@ -265,6 +283,18 @@ def base_key_of(index: IndexSchema) -> Callable[[bytes], bytes]:
         return entry_key[position:]
 
     return base_key
+
+
+def _after(part: Part, entry_key: bytes, position: int) -> int:
+    """Return the position after a part of an entry's key; its value may be unknown here.
+
+    Raises:
+        CodecError: The bytes at the position are not this part.
+    """
+    stop = part.span(entry_key, position)
+    if stop > len(entry_key) or not may_get_members(part.codec):
+        part.value_of(entry_key[position:stop])
+    return stop
 
 
 def _no_entry(index: IndexSchema, entry_key: bytes) -> CorruptRowError:

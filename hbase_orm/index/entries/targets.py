@@ -14,6 +14,7 @@ from typing import Final, Literal, NamedTuple
 from hbase_orm.errors import CodecError, ConfigurationError, RowKeyError, ValidationError
 from hbase_orm.index.entries.compiled import KeysOfFlat
 from hbase_orm.index.entries.guard_cell import ABSENT_NONCE, GuardCell
+from hbase_orm.index.entries.unknown_members import refuse_unknown_code
 from hbase_orm.ops import Cell, MutateRows, Protocol, RetryPolicy
 from hbase_orm.schema import KnownColumns
 
@@ -55,13 +56,13 @@ class IndexTarget:
         table: The index table.
         columns: The data columns from which entries and the index's condition are computed.
         entry_keys: A function from a row key and the row's cells to the keys of the row's entries.
-            Only the cells of `columns` are needed. For a unique index it returns the key of the
-            claim: the values without a row key. Only `GuardedTable` calls it.
+            Only the cells of `columns` are needed. A unique index has the key of the claim: the
+            values without a row key. Only `GuardedTable` calls it.
         unique: Whether no two rows may have the same values.
         included: The data columns that entries copy; see `index.protocol.covering`.
         maintained_by_writes: Whether writes maintain the entries; False for a manual index.
-        keys_of_flat: `index.entries.compiled.keys_of_flat` for this index: a function that gets the
-            columns of flat rows, and returns a faster `entry_keys` for these rows or None.
+        may_have_unknown_values: Whether newer programs may have entries of new members or codes.
+        keys_of_flat: `index.entries.compiled.keys_of_flat` for this index.
     """
 
     name: str
@@ -71,6 +72,7 @@ class IndexTarget:
     unique: bool = False
     included: tuple[bytes, ...] = ()
     maintained_by_writes: bool = True
+    may_have_unknown_values: bool = False
     keys_of_flat: Callable[[Sequence[bytes]], KeysOfFlat | None] = field(
         default=lambda _: None, compare=False, repr=False
     )
@@ -205,11 +207,12 @@ class GuardedTable:
         If a value of the row does not fit the index, the result is empty.
 
         Raises:
-            CorruptRowError: A stored value does not decode.
+            CorruptRowError: A stored value does not decode, or this program lacks its code.
         """
         try:
             return index.entry_keys(row, cells) if self.exists(cells) else frozenset()
-        except (CodecError, RowKeyError):
+        except (CodecError, RowKeyError) as error:
+            refuse_unknown_code(error, table=self.table, row=row, index=index.name)
             return frozenset()
 
     def read_columns(self, change: RowChange) -> tuple[bytes, ...]:
@@ -364,12 +367,9 @@ class GuardContext:
         nonce: A function that returns eight random bytes.
         retries: How often a request that may be repeated is sent, and the pauses in between.
         permit: A function that is called with the data table before each attempt and each
-            check-and-mutate. It returns the epoch for writes. It raises CatalogLeaseError (or its
-            subclass TableHeldError) if this process may not write guarded rows now.
-        renew: A function that renews an expired lease before a fence. If it is None, an expired
-            lease raises an error.
-        put_off: A function that takes the deletes of stale entries, to send them later. If it is
-            None, each write sends its deletes itself.
+            check-and-mutate. It returns the epoch for writes, or raises CatalogLeaseError.
+        renew: A function that renews an expired lease before a fence; None: it raises an error.
+        put_off: A function that takes the deletes of stale entries to send them later, or None.
     """
 
     now_ms: Callable[[], int]

@@ -109,7 +109,7 @@ def check_clock(table: str, row: bytes, timestamp_ms: int, now_ms: int) -> None:
 def with_plausible_guard(before: RowBefore, epoch: int) -> RowBefore:
     """Return `before`, without its decoded guard if the guard's epoch is implausible.
 
-    A guard with an epoch much greater than `epoch`, the catalog's epoch, is damaged.
+    An epoch much greater than `epoch`, the catalog's, is damaged.
     """
     guard = before.guard
     if guard is None or is_plausible_epoch(guard.epoch, epoch):
@@ -167,11 +167,7 @@ def plan_attempt(
 
 
 def _old_entries(target: GuardedTable, row: bytes, before: RowBefore) -> frozenset[Entry]:
-    """Return the entries that the row has before the attempt.
-
-    If a value of the row is corrupt, log a warning and leave out the entries of its index. So the
-    row can still be overwritten.
-    """
+    """Return the entries that the row has before the attempt, without those of corrupt values."""
     values = before.values
     return frozenset(
         index.entry(key)
@@ -185,11 +181,14 @@ def stored_keys(
 ) -> frozenset[bytes]:
     """Return the keys of a row's entries in one index.
 
-    If a value of the row is corrupt, log a warning and return an empty set.
+    For a corrupt value, log a warning and return an empty set; but raise its error if a newer
+    program may have put a verified entry under a key that is unknown here.
     """
     try:
         return target.entry_keys(index, row, values)
     except CorruptRowError as error:
+        if index.included and index.may_have_unknown_values:
+            raise
         logger.warning("old index entries of row %r of %s are left: %s", row, target.table, error)
         return frozenset()
 

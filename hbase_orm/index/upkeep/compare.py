@@ -287,12 +287,9 @@ def _why_not(
     """
     row = yield from read_before(target, key, _columns(target, index), context)
     written_ms = row.written_ms(index.columns if target.is_lww else ())
-    try:
-        has_entry = entry.key in target.entry_keys(index, key, row.values)
-    except CorruptRowError:
-        has_entry = False
-    if has_entry:
-        return Finding.VALID, written_ms
+    decided = _of_entry(target, index, entry, Row(key, dict(row.cells)))
+    if decided is not None:
+        return decided, written_ms
     exists = target.exists(row.cells)
     is_expired = target.expires and not exists and not _is_dead(row)
     if not is_expired and index.included:
@@ -308,6 +305,15 @@ def _why_not(
     if exists:
         return Finding.OLD, written_ms
     return Finding.EXPIRED if target.expires and not _is_dead(row) else Finding.EXTRA, written_ms
+
+
+def _of_entry(target: GuardedTable, index: IndexTarget, entry: Row, row: Row) -> Finding | None:
+    """Return VALID if a row has an entry, UNKNOWN if this program may not know it, else None."""
+    try:
+        values = {column: cell.value for column, cell in row.cells.items()}
+        return Finding.VALID if entry.key in target.entry_keys(index, row.key, values) else None
+    except CorruptRowError:  # a newer program may have put it
+        return Finding.UNKNOWN if index.may_have_unknown_values else None
 
 
 def is_verified(index: IndexTarget, entry: Row | None) -> bool:

@@ -209,7 +209,7 @@ def _check_kind(cls: type, declared: RowKey) -> None:
 
 
 def _before_kind(key: RowKey) -> tuple[int, ...] | None:
-    """Return the `id` of each component before `RecordType()`; None if there is none."""
+    """Return the `id` of each component before `RecordType()`; None without a `RecordType()`."""
     for number, component in enumerate(key.components):
         if isinstance(component, RecordType):
             return tuple(map(id, key.components[:number]))

@@ -127,8 +127,8 @@ def _check_names_differ(field: Dynamic[Any, Any], codec: Codec[Any]) -> None:
 def _check_apart(dynamics: Sequence[DynamicSchema], schema: TableSchema) -> None:
     """Refuse columns that would belong to two fields.
 
-    Dynamic columns without a prefix are all columns of the family that are not declared. If dynamic
-    columns have a prefix, no declared column may start with it.
+    Dynamic columns without a prefix take all columns of the family that are not declared. If
+    dynamic columns have a prefix, no declared column may start with this prefix.
     """
     by_column = {column.column: name for name, column in schema.column_by_name.items()}
     for dynamic in dynamics:

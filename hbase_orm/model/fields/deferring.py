@@ -29,15 +29,15 @@ def not_loaded(obj: Any, name: str) -> NotLoadedError:
 
 
 def _reading(obj: Any, name: str) -> str:
-    """Return the advice, for an error, how to read a deferred field.
+    """Return the `fix` of an error, which says how to read a deferred field of an object.
 
-    An object without a row cannot be refreshed, so its values must be selected. An example is an
-    object that was read as of a time in the past.
+    An object without a row cannot be refreshed, so the value must be selected. An object that was
+    read as of a time in the past has no row, for example.
     """
     field = f"{type(obj).__name__}.{name}"
     if row_key_of(obj) is None:
-        return f"read the value with select({field}), of the past with its .as_of(time)"
-    return f"read it with session.refresh(obj, {field}), or the values alone with select({field})"
+        return f"read the value with select({field}); a past value with the same .as_of(time)"
+    return f"read it with session.refresh(obj, {field}), or only its values with select({field})"
 
 
 def unloaded(obj: Any) -> list[str]:
@@ -85,12 +85,12 @@ def refuse_partial(obj: Any) -> None:
 
 
 def _lacking(obj: Any, fields: list[str], text: str) -> ValidationError:
-    """Return the error of an object that lacks deferred fields."""
+    """Return the error `text` for an object that lacks these deferred fields, with its fix."""
     model, row = type(obj).__name__, row_key_of(obj)
     named = ", ".join(f"{model}.{name}" for name in fields)
     fix = f"session.refresh(obj, {named}) first, or set them"
     if row is None:
-        fix = f"set them: select({named}) gives the values, of the past with its .as_of(time)"
+        fix = f"set them: read the values with select({named}), past values with .as_of(time)"
     return ValidationError(text, model=model, fields=fields, row=row, fix=fix)
 
 

@@ -51,8 +51,8 @@ class RelatedExpr(NoColumn, Generic[T]):
 
     @property
     def instead(self) -> str:
-        """The advice in the error that a comparison of the related field raises."""
-        return f"compare the fields that {self!r} is found by; .load_related({self!r}) loads it"
+        """The `fix` of the error for a comparison of the related field."""
+        return f"compare the fields of the key of {self!r}; .load_related({self!r}) loads it"
 
     def __repr__(self) -> str:
         """Return the field as it is written in a program."""

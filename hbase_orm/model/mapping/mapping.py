@@ -45,10 +45,10 @@ class Mapping:
             `hydrate` for rows that were read with these fields.
         dehydrate: A function from an object's `__dict__` to its cells. A field that is None has no
             cell.
-        dehydrate_loaded: The same for an object whose row lacked required columns: their fields
-            have no cells until they are set.
-        encode_key: A function from an object's `__dict__` to its row key. The argument must also
-            have the numbers that were looked up in dictionary tables.
+        dehydrate_loaded: A function like `dehydrate`, for an object whose row lacked required
+            columns. The fields of these columns have no cells until they are set.
+        encode_key: A function from an object's `__dict__` to its row key. If the key holds numbers
+            from dictionary tables, the looked-up numbers must be added to the argument.
     """
 
     initialize: Callable[..., None]

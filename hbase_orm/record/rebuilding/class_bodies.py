@@ -14,7 +14,7 @@ from hbase_orm.model.fields.fields import UNSET, Key, Mapped
 from hbase_orm.ops import FamilyDescriptor
 from hbase_orm.record.declaration import RecordedColumn, RecordedModel, RecordedRows
 from hbase_orm.record.declared_options import ModelOptions
-from hbase_orm.record.packed_types import PackedEmpty, packed_codec
+from hbase_orm.record.packed_type_specs import PackedEmpty, packed_codec
 from hbase_orm.record.rebuilding.recorded_codecs import (
     bytes_of,
     is_packed_bytes,

@@ -337,7 +337,8 @@ def test_tables_are_created_within_the_block() -> None:
 
     with shop.one.exclusive(Note):
         shop.one.create_tables(Note)
-        shop.two.create_tables(CountedNote)
+        shop.one.create_tables(CountedNote)
+        shop.two.create_tables(Note)  # which has nothing to do
 
     assert shop.entry is None
 

@@ -217,7 +217,9 @@ def test_an_import_of_what_is_not_there_is_named_with_its_line(
 ) -> None:
     write(__init__="", models="import shop.inner\n", inner="import shp_missing\n")
 
-    with pytest.raises(ModelImportError, match="imports another one that is not there") as caught:
+    with pytest.raises(
+        ModelImportError, match="imports another module that does not exist"
+    ) as caught:
         models("shop.models")
 
     assert (caught.value.module, caught.value.missing) == ("shop.models", "shp_missing")

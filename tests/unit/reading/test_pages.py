@@ -70,6 +70,7 @@ def test_a_page_closes_its_scanners() -> None:
     recorded = RecordsRequests(gateway_of(connect("memory://")))
     engine = through(recorded, connect("memory://"))
     load(engine)
+    recorded.requests.clear()
     with engine.session() as session:
         session.page(STATEMENTS["buckets"](), size=2)
 

@@ -120,7 +120,7 @@ NO_COLUMN: list[Callable[[Any], object]] = [
     [
         (Thing.tags, 'name one entry: Thing.tags["x"]'),
         (Thing.counts, "name one entry: Thing.counts[name]"),
-        (Thing.owner, "compare the fields that Thing.owner is found by"),
+        (Thing.owner, "compare the fields of the key of Thing.owner"),
     ],
     ids=repr,
 )

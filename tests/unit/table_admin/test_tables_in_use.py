@@ -110,3 +110,48 @@ def test_what_would_be_altered_is_shown_meanwhile(engine: Engine) -> None:
     with engine.exclusive(Note):
         assert other.table_changes(LaterNote)
         assert other.check_tables(LaterNote)[0].has_drift
+
+
+class WiderNote(Model, table="notes"):
+    d = Family()
+    name: Key[str] = key()
+    text: Mapped[str] = column(d)
+    more: Mapped[str | None] = column(d, default=None)
+
+
+class Report(Model, table="reports"):
+    d = Family()
+    name: Key[str] = key()
+    text: Mapped[str] = column(d)
+
+
+@pytest.mark.parametrize(
+    ("held", "change"),
+    [
+        (Note, lambda other: other.create_tables(WiderNote)),
+        (Letter, lambda other: other.add_guard_family(Letter)),
+        (Report, lambda other: other.create_tables(Report)),
+        (
+            Visit,
+            lambda other: other.create_tables(
+                Visit, periods=(PERIODS[1], PERIODS[1] + timedelta(days=1))
+            ),
+        ),
+    ],
+)
+def test_no_table_is_created_or_recorded_that_another_program_uses(
+    engine: Engine, held: type[Model], change: Callable[[Engine], object]
+) -> None:
+    with engine.exclusive(held):
+        with pytest.raises(TableHeldError):
+            change(through(gateway_of(engine), engine))
+
+        change(engine)
+
+
+def test_programs_may_start_that_declare_what_is_there_already(engine: Engine) -> None:
+    with engine.exclusive(Note), engine.exclusive(Letter), engine.exclusive(Visit):
+        other = through(gateway_of(engine), engine)
+
+        assert other.create_tables(Note, Letter) == []
+        assert other.create_tables(Visit, periods=PERIODS) == []

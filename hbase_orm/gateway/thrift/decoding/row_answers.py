@@ -1,8 +1,8 @@
 """Fast readers of rows and cells in the binary protocol, for scans.
 
 The rows of an answer mostly have the same columns. So the layout of the last row is tried first.
-The constant bytes between two values are then compared at once. Only the key, the values and the
-timestamps are decoded. A row with another layout is read cell by cell. If a row has not arrived
+All constant bytes between two values are then compared in one step. Only the key, the values and
+the timestamps are decoded. A row with another layout is read cell by cell. If a row has not arrived
 completely, the reader waits for more bytes. The bytes after each value show whether the value's
 length was right.
 """
@@ -155,7 +155,7 @@ def read_rows(reader: AnswerReader, size: int, depth: int) -> list[Row]:
 
 
 def _rows_there(data: bytes, position: int, most: int, rows: list[Row]) -> tuple[int, bool]:
-    """Append to `rows` the rows that have arrived, until two successive ones have equal columns.
+    """Append to `rows` the rows that have arrived, up to two successive rows with equal columns.
 
     Returns:
         The position of the first row that was not added. The second value is True if this row has

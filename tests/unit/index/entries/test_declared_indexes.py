@@ -310,7 +310,7 @@ REFUSED: dict[str, tuple[Callable[[Any], Index], str]] = {
     ),
     "included by hand": (
         lambda m: Index(m["a"], include=[m["text"]], maintained="manual"),
-        "answer for no row|cannot have include",
+        "do not answer for a row|cannot have include",
     ),
     "included twice": (lambda m: Index(m["a"], include=[m["text"], m["text"]]), "included twice"),
     "included and indexed": (
