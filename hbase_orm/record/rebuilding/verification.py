@@ -39,11 +39,13 @@ def _names(recorded: RecordedClass) -> Iterator[dict[str, str]]:
 
     An index is described by the names of any of them, as they were before or as they are.
     """
-    for model in (*recorded.rows.models.values(), recorded.model):
+    for model in recorded.rows.models.values():
+        every = [(column, field) for field, column in model.names.items()]
+        present = [(column, field) for field, column in model.fields.items()]
         for key in (model.key, *model.later_keys):
-            for fields in (model.former, model.names):
+            for named in (every, every[::-1], present):  # the last, the first, the present names
                 names = dict(zip(recorded.keys, key, strict=False))
-                by_column = {column: field for field, column in fields.items()}
+                by_column = dict(named)
                 yield names | {
                     name: by_column.get(column, name)
                     for name, column in recorded.model.fields.items()

@@ -7,7 +7,7 @@ import json
 import pkgutil
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from enum import Enum, IntEnum
 from typing import Any
@@ -22,6 +22,7 @@ from hbase_orm import (
     Counter,
     Digest,
     Dynamic,
+    Engine,
     Family,
     HashPrefix,
     Index,
@@ -52,7 +53,7 @@ from hbase_orm.index.entries.index_entries import index_target
 from hbase_orm.record.declaration import Declaration, TableRecord
 from hbase_orm.record.rebuilding.models import rebuilt_models
 from hbase_orm.record.snapshots import declaration_of
-from hbase_orm.record.store import read_record
+from hbase_orm.record.store import change_record, read_record
 
 T0 = datetime(2024, 5, 17, 10, 20, 30, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -453,38 +454,120 @@ def test_views_of_one_table_are_made_with_their_own_names() -> None:
             assert session.one(select(Brief).where(Brief.length == 4)).title == "b"
 
 
-def test_a_merged_record_gives_the_names_that_the_class_has_now() -> None:
-    class Before(Model, table="renamed"):
+def renamed(title: str, length: str) -> Any:
+    """Return a model of one table with other names for its fields."""
+    d = Family()
+    name: Key[str] = key()
+    size: Mapped[int] = column(d, "s")
+    body = {"d": d, title: name, length: size, "by_size": Index(size)}
+    hints = {title: Key[str], length: Mapped[int]}
+    return type("Renamed", (Model,), {**body, "__annotations__": hints}, table="renamed")
+
+
+OLD_NAMES, NEW_NAMES, MIXED = ("name", "size"), ("title", "length"), ("title", "size")
+
+
+@pytest.mark.parametrize(
+    "order",
+    [
+        (OLD_NAMES, NEW_NAMES),
+        (OLD_NAMES, NEW_NAMES, OLD_NAMES),
+        (OLD_NAMES, MIXED, NEW_NAMES),
+        (NEW_NAMES, MIXED, OLD_NAMES, MIXED),
+    ],
+)
+def test_a_merged_record_gives_the_names_that_the_class_has_now(
+    order: Sequence[tuple[str, str]],
+) -> None:
+    with connect("memory://") as engine:
+        for names in order:
+            engine.create_tables(renamed(*names))
+        with engine.session() as session:
+            title, length = order[0]
+            session.add(renamed(title, length)(**{title: "a", length: 1}))
+            session.flush()
+        model: Any = rebuilt_models(recorded(engine, "renamed"), "renamed")["Renamed"]
+        with engine.session() as session:
+            title, length = order[-1]
+            session.add(model(**{title: "b", length: 2}))
+            session.flush()
+            rows = session.all(select(model).where(getattr(model, length) > 0))
+            assert [(getattr(row, title), getattr(row, length)) for row in rows] == [
+                ("a", 1),
+                ("b", 2),
+            ]
+
+
+def recorded(engine: Engine, table: str) -> Declaration:
+    record = engine._runtime.run(read_record(table))
+    assert record is not None
+    return record.current
+
+
+def test_options_of_tables_and_timestamps_are_those_of_the_class() -> None:
+    options = Table("options", attributes={"owner": "sales"}, max_file_size_bytes=10**9)
+
+    class Optional(Model, table=options, timestamps="client"):
         d = Family()
         name: Key[str] = key()
-        size: Mapped[int] = column(d, "s")
-        gone: Mapped[int | None] = column(d, "g", default=None)
-        by_size = Index(size)
+        at: Key[datetime] = key(codecs.seconds())
+        size: Mapped[int] = column(d)
+        __rowkey__ = rowkey(name, Period("hour", of=at, every=6), Offset("hour", of=at, every=6))
 
-    class After(Model, table="renamed"):
-        d = Family()
-        title: Key[str] = key()
-        length: Mapped[int] = column(d, "s")
-        late: Mapped[str] = column(d, "l", default="none")
-        by_size = Index(length)
+    schema = check_equal(Optional)["Optional"].__schema__
 
-    After.__name__ = After.__qualname__ = Before.__name__
-    schema = After.__schema__
-    object.__setattr__(schema, "model_name", "Before")
+    assert schema.timestamps == "client"
+    assert schema.attributes == Optional.__schema__.attributes
+    assert schema.layout.parts[1].derivation.unit.every == 6
+
+
+def test_creating_tables_completes_a_record_of_an_earlier_version() -> None:
     with connect("memory://") as engine:
-        engine.create_tables(Before)
-        with engine.session() as session:
-            session.add(Before(name="a", size=1))
-            session.flush()
-        engine.create_tables(After)
-        record = engine._runtime.run(read_record("renamed"))
-        assert record is not None
-        model: Any = rebuilt_models(record.current, "renamed")["Before"]
-        with engine.session() as session:
-            session.add(model(title="b", length=2))
-            session.flush()
-            rows = session.all(select(model).where(model.length > 0))
-            assert [(each.title, each.late) for each in rows] == [("a", "none"), ("b", "none")]
+        engine.create_tables(Full)
+        change = engine._runtime.run
+        whole = recorded(engine, "shared")
+
+        def edit(known: TableRecord | None) -> TableRecord:
+            assert known is not None
+            return replace(known, current=without_options(known.current))
+
+        change(change_record("shared", edit))
+        assert recorded(engine, "shared") != whole
+
+        engine.create_tables(Full)
+
+        assert recorded(engine, "shared") == whole
+
+
+def without_options(declaration: Declaration) -> Declaration:
+    """Return a declaration as an earlier version recorded it."""
+    rows = tuple(
+        replace(each, models={n: replace(m, options=None) for n, m in each.models.items()})
+        for each in declaration.rows
+    )
+    indexes = {name: replace(index, spec=None) for name, index in declaration.indexes.items()}
+    return replace(declaration, rows=rows, indexes=indexes, options=None)
+
+
+def test_altering_a_table_changes_the_options_in_its_record() -> None:
+    def version_of(replicas: int, name: str) -> type[Model]:
+        class Altered(
+            Model, table=Table("altered", durability="SKIP_WAL", attributes={"by": name})
+        ):
+            d = Family(versions=replicas)
+            name: Key[str] = key()
+            size: Mapped[int] = column(d)
+
+        return Altered
+
+    with connect("memory://") as engine:
+        engine.create_tables(version_of(1, "a"))
+        engine.alter_tables(version_of(2, "b"))
+
+        model = rebuilt_models(recorded(engine, "altered"), "altered")["Altered"]
+
+        assert model.__schema__.attributes == {"by": "b"}
+        assert model.__schema__.families[0].versions == 2
 
 
 # --- examples -------------------------------------------------------------------------------------
