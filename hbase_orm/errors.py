@@ -206,6 +206,15 @@ class UniqueViolationError(ConflictError):
     """Another row owns the unique value."""
 
 
+class RowMovedError(ConflictError):
+    """The row was handed over to another table and cannot change in this one.
+
+    Attributes:
+        table: The table that the row has left.
+        row: The row key in that table.
+    """
+
+
 class VersionConflictError(ConflictError):
     """The row changed since the object was loaded.
 

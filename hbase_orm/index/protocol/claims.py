@@ -37,7 +37,7 @@ from hbase_orm.index.entries.targets import (
 )
 from hbase_orm.index.protocol import fence as fencing
 from hbase_orm.index.protocol.attempt import DEAD_GUARD_TTL_MS, Attempt
-from hbase_orm.index.protocol.requests import read_before
+from hbase_orm.index.protocol.requests import read_before, refuse_sealed
 from hbase_orm.ops import (
     MAX_ROW_KEY_BYTES,
     Cell,
@@ -263,6 +263,7 @@ def _owner_before(
     index = target.index_of(entry)
     columns = with_guard(target.existence_columns | index.columns)
     before = yield from read_before(target, claim.owner, columns, context)
+    refuse_sealed(target, claim.owner, before)
     if entry.key in target.entry_keys(index, claim.owner, before.values):
         raise UniqueViolationError(
             "another row already has this unique value",
