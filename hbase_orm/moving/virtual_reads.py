@@ -8,7 +8,7 @@ from typing import Final
 from hbase_orm.index.entries.targets import GUARD_COLUMN, GuardContext, IndexTarget
 from hbase_orm.index.upkeep.table_pages import get_rows, keys_of
 from hbase_orm.moving.phases import Phase
-from hbase_orm.moving.translation import TableMove, data_cells, is_sealed
+from hbase_orm.moving.translation import TableMove, data_cells
 from hbase_orm.ops import Protocol, Row
 
 Rows = dict[bytes, Row | None]
@@ -26,9 +26,9 @@ def virtual_rows(
 ) -> Protocol[list[Row | None]]:
     """Return the rows with these new keys; for a row that does not exist, the result has None.
 
-    The new table decides about a row for which it has a guard. About other rows the old table
-    decides, unless the row is sealed there. Then the new table is read again. If it still has no
-    guard, the sealed row is current: it is not adopted yet, so nobody can have written it since.
+    The new table decides about a row for which it has a guard; about other rows the old table
+    decides. The new table is read first. If it has no guard then, nobody can have written the row
+    there until then. So the old row is current, even if it is sealed and adopted meanwhile.
 
     Args:
         move: The tables.
@@ -41,25 +41,13 @@ def virtual_rows(
     wanted = move.columns_of(columns)
     keys = list(dict.fromkeys(keys))
     if phase < Phase.PREPARED:
-        rows, _ = yield from rows_of_old(move, keys, wanted, context)
+        rows = yield from rows_of_old(move, keys, wanted, context)
     else:
         rows = yield from rows_of_new(move, keys, wanted, context)
     if phase in {Phase.PREPARED, Phase.MOVING}:
-        rows |= yield from _rows_not_adopted(move, keys, rows, wanted, context)
+        unguarded = [key for key in keys if key not in rows]
+        rows |= yield from rows_of_old(move, unguarded, wanted, context)
     return [rows.get(key) for key in keys]
-
-
-def _rows_not_adopted(
-    move: TableMove,
-    keys: Sequence[bytes],
-    rows: Rows,
-    wanted: frozenset[bytes],
-    context: GuardContext,
-) -> Protocol[Rows]:
-    """Return the rows that are not among `rows`, because the new table has no guard for them."""
-    missing = [key for key in keys if key not in rows]
-    of_old, sealed = yield from rows_of_old(move, missing, wanted, context)
-    return of_old | (yield from rows_of_new(move, sealed, wanted, context))
 
 
 def rows_of_new(
@@ -84,13 +72,12 @@ def existing(move: TableMove, row: Row) -> Row | None:
 
 def rows_of_old(
     move: TableMove, keys: Sequence[bytes], wanted: frozenset[bytes], context: GuardContext
-) -> Protocol[tuple[Rows, list[bytes]]]:
-    """Return the rows with these new keys as the old table has them, and the keys sealed there."""
+) -> Protocol[Rows]:
+    """Return the rows with these new keys as the old table has them, sealed or not."""
     old_keys = list(dict.fromkeys(map(move.old_key, keys)))
     stored = yield from get_rows(move.old.table, old_keys, context, move.old_columns(wanted))
     by_key = dict(zip(old_keys, stored, strict=True))
-    rows = {key: translated(move, key, by_key[move.old_key(key)]) for key in keys}
-    return rows, [key for key in keys if is_sealed(by_key[move.old_key(key)])]
+    return {key: translated(move, key, by_key[move.old_key(key)]) for key in keys}
 
 
 def translated(move: TableMove, new_key: bytes, old_row: Row | None) -> Row | None:

@@ -81,7 +81,7 @@ def _page_of_old(
     else:
         table, columns = move.new_key_table, (ENTRY_FAMILY,)
         page = yield from scan_page(table, columns, key_range, page_rows, context)
-        rows, _ = yield from rows_of_old(move, [entry.key for entry in page], wanted, context)
+        rows = yield from rows_of_old(move, [entry.key for entry in page], wanted, context)
     return rows, _window(page, key_range)
 
 

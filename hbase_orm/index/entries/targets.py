@@ -45,6 +45,10 @@ class Entry(NamedTuple):
     kind: EntryKind = EntryKind.PLAIN
 
 
+def _unchanged(key: bytes) -> bytes:
+    return key
+
+
 @dataclass(frozen=True, slots=True)
 class IndexTarget:
     """The description of one secondary index for writes.
@@ -59,6 +63,9 @@ class IndexTarget:
         unique: Whether no two rows may have the same values.
         included: The data columns that entries copy; see `index.protocol.covering`.
         maintained_by_writes: Whether writes maintain the entries; False for a manual index.
+        owner_of: A function from a row key to the key that claims of the row hold. They differ only
+            in a table whose rows move to another one: claims hold the later key.
+        row_of: The inverse of `owner_of`.
         keys_of_flat: `index.entries.compiled.keys_of_flat` for this index: a function that gets the
             columns of flat rows, and returns a faster `entry_keys` for these rows or None.
     """
@@ -70,6 +77,8 @@ class IndexTarget:
     unique: bool = False
     included: tuple[bytes, ...] = ()
     maintained_by_writes: bool = True
+    owner_of: Callable[[bytes], bytes] = field(default=_unchanged, compare=False, repr=False)
+    row_of: Callable[[bytes], bytes] = field(default=_unchanged, compare=False, repr=False)
     keys_of_flat: Callable[[Sequence[bytes]], KeysOfFlat | None] = field(
         default=lambda _: None, compare=False, repr=False
     )

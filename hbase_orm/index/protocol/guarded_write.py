@@ -352,7 +352,7 @@ def _tidy(
             deletes = ()
         yield from ask_all_with_retry(joined((*verified, *deletes)), context.retries)
         if target.has_claims:
-            yield from claims.release(dead, won.row, won.timestamp_ms, context)
+            yield from claims.release(target, dead, won.row, won.timestamp_ms, context)
     except HBaseORMError as error:
         is_tidy = False
         logger.warning(
