@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from typing import Final
 
 from hbase_orm.errors import CorruptRowError
 from hbase_orm.index.entries.guard_cell import GuardCell
@@ -20,6 +21,9 @@ from hbase_orm.ops import (
     RowMutation,
     ask_with_retry,
 )
+
+ALL_VERSIONS: Final = (1 << 31) - 1
+"""The largest number of versions that HBase can be asked for."""
 
 
 def hand_over(move: TableMove, new_key: bytes, context: GuardContext) -> Protocol[None]:
@@ -89,7 +93,7 @@ def _cell_puts(
     if translate is None:
         cells = row.cells.items()
         return tuple(Put(column, cell.value, cell.timestamp_ms) for column, cell in cells)
-    get = GetVersions(move.old.table, sealed.key, move.old.families)
+    get = GetVersions(move.old.table, sealed.key, move.old.families, ALL_VERSIONS)
     versions = translate((yield from ask_with_retry(get, context.retries)))
     return tuple(Put(version.column, version.value, version.timestamp_ms) for version in versions)
 

@@ -59,34 +59,41 @@ PREPARED_AND_MOVING = MoveSystem(
     ONE,
     (put(PREPARED), put(MOVING, b"Z")),
     crashes=0,
-    at_least=2_000,
+    at_least=19_000,
 )
 TWO_MOVING = MoveSystem(
-    "two puts of MOVING", BYTE, ONE, (put(MOVING), put(MOVING, b"Z")), crashes=0, at_least=3_000
+    "two puts of MOVING",
+    BYTE,
+    ONE,
+    (put(MOVING), put(MOVING, b"Z")),
+    crashes=0,
+    at_least=1_300,
+    losses=0,
 )
 TWO_UPDATES = MoveSystem(
     "updates of two columns, of PREPARED and of MOVING",
     BYTE,
     ONE,
     (update(PREPARED), Task("update", MOVING, b"na", {V1: b"Q"})),
-    at_least=15_000,
+    at_least=9_200,
+    crashes=0,
 )
 DELETE_AND_INSERT = MoveSystem(
-    "a delete and an insert of MOVING", BYTE, ONE, (delete(MOVING), insert(MOVING)), at_least=10_000
+    "a delete and an insert of MOVING", BYTE, ONE, (delete(MOVING), insert(MOVING)), at_least=14_000
 )
 DELETE_THEN_INSERT = MoveSystem(
     "a delete of PREPARED and an insert of MOVING",
     BYTE,
     ONE,
     (delete(PREPARED), insert(MOVING)),
-    at_least=10_000,
+    at_least=15_000,
 )
 TWO_INSERTS = MoveSystem(
     "an insert of PREPARED and one of MOVING",
     BYTE,
     NONE,
     (insert(PREPARED), insert(MOVING, b"J")),
-    at_least=12_000,
+    at_least=16_000,
 )
 DELETED_BY_A_FAST_CLOCK = MoveSystem(
     "a row deleted by a fast clock, inserted by a slow one",
@@ -94,12 +101,13 @@ DELETED_BY_A_FAST_CLOCK = MoveSystem(
     ONE,
     (insert(MOVING, clock_ms=SLOW_MS), MOVER),
     settled=(delete(PREPARED, clock_ms=FAST_MS),),
-    at_least=6_000,
+    at_least=8_900,
 )
 DELETED_AND_REPAIRED = replace(
     DELETED_BY_A_FAST_CLOCK,
     name="a row deleted by a fast clock, inserted by a slow one beside a repair",
     tasks=(insert(MOVING, clock_ms=SLOW_MS), replace(REPAIR, clock_ms=30)),
+    at_least=1_600,
 )
 DELETED_FOR_GOOD = MoveSystem(
     "a delete, the mover, and guards expire",
@@ -107,7 +115,7 @@ DELETED_FOR_GOOD = MoveSystem(
     ONE,
     (delete(MOVING), MOVER, EXPIRE),
     losses=0,
-    at_least=7_000,
+    at_least=10_000,
 )
 COMPACTED = MoveSystem(
     "the mover, a delete and a compaction",
@@ -115,13 +123,14 @@ COMPACTED = MoveSystem(
     ONE,
     (MOVER, delete(MOVING), COMPACT),
     crashes=0,
-    at_least=1_500,
+    at_least=4_100,
+    losses=0,
 )
 
 # --- the mover and the phase NEW ------------------------------------------------------------------
 
 PUT_AND_MOVER = MoveSystem(
-    "a put of PREPARED and the mover", BYTE, ONE, (put(PREPARED), MOVER), at_least=8_000
+    "a put of PREPARED and the mover", BYTE, ONE, (put(PREPARED), MOVER), at_least=12_000
 )
 TWO_MOVERS = MoveSystem("two movers", BYTE, ONE, (MOVER, MOVER), losses=0)
 LATE_INSERT = MoveSystem(
@@ -129,14 +138,14 @@ LATE_INSERT = MoveSystem(
     BYTE,
     NONE,
     (insert(PREPARED), MOVER, insert(NEW, b"J")),
-    at_least=1_500,
+    at_least=2_100,
 )
 MOVING_BESIDE_NEW = MoveSystem(
     "an insert of MOVING, the mover, and an insert of NEW",
     BYTE,
     NONE,
     (insert(MOVING), MOVER, insert(NEW, b"J")),
-    at_least=15_000,
+    at_least=21_000,
 )
 PUT_BESIDE_NEW = MoveSystem(
     "a put of MOVING, the mover, and a put of NEW",
@@ -144,7 +153,7 @@ PUT_BESIDE_NEW = MoveSystem(
     ONE,
     (put(MOVING), MOVER, put(NEW, b"Z")),
     losses=0,
-    at_least=2_000,
+    at_least=5_800,
 )
 DELETE_BESIDE_NEW = MoveSystem(
     "a put of MOVING, the mover, a delete of NEW, and a reader",
@@ -165,7 +174,7 @@ GET_BESIDE_PUT = MoveSystem(
     (GET, put(MOVING), delete(MOVING, b"nb")),
     crashes=0,
     losses=0,
-    at_least=8_000,
+    at_least=6_300,
 )
 SCAN_BESIDE_PUT = MoveSystem(
     "a scan, a put and a delete",
@@ -174,7 +183,7 @@ SCAN_BESIDE_PUT = MoveSystem(
     (SCAN, put(MOVING), delete(MOVING, b"nb")),
     crashes=0,
     losses=0,
-    at_least=20_000,
+    at_least=28_000,
 )
 SCAN_BESIDE_INSERT = MoveSystem(
     "a scan, and an insert between two rows",
@@ -183,10 +192,10 @@ SCAN_BESIDE_INSERT = MoveSystem(
     (SCAN, insert(MOVING, key=b"nb"), put(MOVING, key=b"nc")),
     crashes=0,
     losses=0,
-    at_least=30_000,
+    at_least=16_000,
 )
 SCAN_BESIDE_MOVER = MoveSystem(
-    "a scan and the mover", BYTE, TWO, (SCAN, MOVER), losses=0, at_least=700
+    "a scan and the mover", BYTE, TWO, (SCAN, MOVER), losses=0, at_least=1_000
 )
 SCAN_BESIDE_NEW = MoveSystem(
     "a scan of MOVING, the mover, and writes of NEW",
@@ -195,7 +204,7 @@ SCAN_BESIDE_NEW = MoveSystem(
     (Task("scan", MOVING), MOVER, put(NEW), insert(NEW, b"J", b"nc")),
     crashes=0,
     losses=0,
-    at_least=3_000,
+    at_least=9_200,
 )
 FIND_BESIDE_PUT = MoveSystem(
     "a read by the index, and a put that leaves its value and a delete",
@@ -204,14 +213,14 @@ FIND_BESIDE_PUT = MoveSystem(
     (find(PREPARED, b"X"), put(MOVING), delete(MOVING, b"nb")),
     crashes=0,
     losses=0,
-    at_least=6_000,
+    at_least=3_900,
 )
 FIND_THE_NEW_VALUE = MoveSystem(
     "a read by the index, and a put that takes its value",
     BYTE,
     ONE,
     (find(PREPARED, b"Y"), put(MOVING)),
-    at_least=1_000,
+    at_least=1_500,
 )
 
 # --- repairs --------------------------------------------------------------------------------------
@@ -222,7 +231,7 @@ REPAIR_BESIDE_PREPARED = MoveSystem(
     ONE,
     (REPAIR, put(PREPARED)),
     losses=0,
-    at_least=2_000,
+    at_least=2_900,
 )
 REPAIR_BESIDE_MOVING = MoveSystem(
     "a repair of the new table, and a put of MOVING",
@@ -230,14 +239,14 @@ REPAIR_BESIDE_MOVING = MoveSystem(
     ONE,
     (REPAIR, put(MOVING)),
     losses=0,
-    at_least=2_500,
+    at_least=3_800,
 )
 OLD_REPAIR_BESIDE_MOVING = MoveSystem(
     "a repair through the old table, and a put of MOVING",
     BYTE,
     ONE,
     (OLD_REPAIR, put(MOVING)),
-    at_least=5_000,
+    at_least=6_100,
 )
 
 # --- the new key depends on a cell ----------------------------------------------------------------
@@ -248,14 +257,14 @@ KEY_BESIDE_SCAN = MoveSystem(
     ONE,
     (CHANGE_OF_KEY, SCAN),
     has_old_index=True,
-    at_least=6_000,
+    at_least=10_000,
 )
 KEY_BESIDE_FIND = MoveSystem(
     "a change of the new key, and a read by the index",
     VALUE,
     ONE,
     (CHANGE_OF_KEY, find(PREPARED, b"X")),
-    at_least=2_000,
+    at_least=4_900,
 )
 KEY_BESIDE_UPDATE = MoveSystem(
     "a change of the new key, and an update of PREPARED of the former one",
@@ -263,7 +272,7 @@ KEY_BESIDE_UPDATE = MoveSystem(
     ONE,
     (CHANGE_OF_KEY, update(PREPARED, key=b"Aa")),
     losses=0,
-    at_least=1_000,
+    at_least=760,
 )
 KEY_TAKEN = MoveSystem(
     "a put of PREPARED whose old key another row has",
@@ -279,7 +288,7 @@ FORMER_KEY = MoveSystem(
     (insert(MOVING, key=b"Aa", clock_ms=SLOW_MS), put(MOVING, b"Z", key=b"Ba")),
     losses=0,
     settled=(replace(CHANGE_OF_KEY, clock_ms=FAST_MS),),
-    at_least=800,
+    at_least=1_100,
 )
 TWO_KEYS_OF_ONE = MoveSystem(
     "two inserts of one old key, and the mover",
@@ -288,7 +297,7 @@ TWO_KEYS_OF_ONE = MoveSystem(
     (insert(MOVING, key=b"Aa"), insert(MOVING, b"J", key=b"Ba"), MOVER),
     crashes=0,
     losses=0,
-    at_least=1_000,
+    at_least=16_000,
 )
 
 # --- the key stays --------------------------------------------------------------------------------
@@ -308,7 +317,7 @@ SAME_SCAN = MoveSystem(
     (Task("scan", MOVING), put(MOVING, key=b"a"), delete(MOVING, b"b")),
     crashes=0,
     losses=0,
-    at_least=15_000,
+    at_least=21_000,
 )
 
 # --- unique values --------------------------------------------------------------------------------
@@ -322,7 +331,7 @@ BOTH_CLAIM = MoveSystem(
     losses=0,
     is_unique=True,
     tries=2,
-    at_least=12_000,
+    at_least=16_000,
 )
 BOTH_CLAIM_MOVING = MoveSystem(
     "two rows of MOVING want one value",
@@ -333,7 +342,7 @@ BOTH_CLAIM_MOVING = MoveSystem(
     losses=0,
     is_unique=True,
     tries=2,
-    at_least=1_500,
+    at_least=2_000,
 )
 TAKEN_OVER = MoveSystem(
     "a row of PREPARED leaves a value, one of MOVING takes it",
@@ -343,7 +352,7 @@ TAKEN_OVER = MoveSystem(
     losses=0,
     is_unique=True,
     tries=2,
-    at_least=800,
+    at_least=1_500,
 )
 TAKEN_BACK = MoveSystem(
     "a row of MOVING leaves a value, one of PREPARED takes it",
@@ -353,7 +362,7 @@ TAKEN_BACK = MoveSystem(
     losses=0,
     is_unique=True,
     tries=2,
-    at_least=600,
+    at_least=1_000,
 )
 
 MOVE_SYSTEMS: Final = (
@@ -373,7 +382,6 @@ MOVE_SYSTEMS: Final = (
     LATE_INSERT,
     MOVING_BESIDE_NEW,
     PUT_BESIDE_NEW,
-    DELETE_BESIDE_NEW,
     GET_BESIDE_PUT,
     SCAN_BESIDE_PUT,
     SCAN_BESIDE_INSERT,
@@ -406,6 +414,8 @@ def with_faults(system: MoveSystem, *, crashes: int = 1, losses: int = 1) -> Mov
 
 
 LARGE_MOVES: Final = (
+    DELETE_BESIDE_NEW,
+    with_faults(TWO_UPDATES),
     with_faults(PREPARED_AND_MOVING),
     with_faults(TWO_MOVING),
     with_faults(PREPARED_AND_MOVING, crashes=2, losses=1),

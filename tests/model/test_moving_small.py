@@ -22,7 +22,7 @@ from tests.model.moving_tables import MoveSystem, Task
 from tests.support import broken_moves as broken
 from tests.support.broken_rules import Break
 
-FEWEST_STATES = 300_000
+FEWEST_STATES = 250_000
 
 
 @pytest.mark.parametrize("system", MOVE_SYSTEMS, ids=str)
