@@ -90,9 +90,6 @@ def _rebuild(
     return kind(text, fix=fix, **details)
 
 
-# --- declarations and values ---------------------------------------------------------------------
-
-
 class SchemaError(HBaseORMError):
     """A declaration is wrong, or the tables or the catalog in HBase do not match it."""
 
@@ -164,9 +161,6 @@ class ModelImportError(ConfigurationError):
     """
 
 
-# --- statements -----------------------------------------------------------------------------------
-
-
 class QueryError(HBaseORMError):
     """A statement cannot be planned, or a method cannot use its arguments."""
 
@@ -191,9 +185,6 @@ class StreamInterruptedError(HBaseORMError):
     """A stream was used after an exception had ended it: the remaining rows were not read."""
 
 
-# --- conflicts ------------------------------------------------------------------------------------
-
-
 class ConflictError(HBaseORMError):
     """Another writer changed the row first: load it again, and decide whether to write again."""
 
@@ -204,6 +195,10 @@ class DuplicateRowError(ConflictError):
 
 class UniqueViolationError(ConflictError):
     """Another row owns the unique value."""
+
+
+class RowMovedError(ConflictError):
+    """The row was handed over to another table and cannot change in this one any more."""
 
 
 class VersionConflictError(ConflictError):
@@ -239,9 +234,6 @@ class CounterOverflowError(HBaseORMError):
     Attributes:
         values: The new value of each counter in the increment, in the order of the call.
     """
-
-
-# --- the gateway ----------------------------------------------------------------------------------
 
 
 class GatewayError(HBaseORMError):
@@ -363,9 +355,6 @@ def _text_of(reason: object) -> str:
 
 class MigrationError(HBaseORMError):
     """A revision of a schema migration cannot be loaded, ordered or run."""
-
-
-# --- the embedded server --------------------------------------------------------------------------
 
 
 class ServerError(HBaseORMError):

@@ -41,16 +41,17 @@ class Place(NamedTuple):
 
 
 class Stored(NamedTuple):
-    """The newest put (value None: nothing visible) and the column's highest tombstone."""
+    """The newest put (value None: nothing visible; it may have a TTL), and the highest tombstone."""
 
     timestamp_ms: int = -1
     value: bytes | None = None
     dead_up_to_ms: int = -1
+    expires: bool = False
 
 
 Store = tuple[tuple[Place, Stored], ...]
 
-COLUMNS = (b"_:g", b"d:", b"d:d:v2", b"d:o", b"d:v1", b"d:v2")
+COLUMNS = (b"_:g", b"d:", b"d:d:v2", b"d:o", b"d:v1", b"d:v2", b"d:w")
 """Every column there is: what the delete of a family covers."""
 
 CLOCK_TABLE = "(the server's clock)"
@@ -67,7 +68,18 @@ class Compact(Operation[None]):
 
 @dataclass(frozen=True, slots=True)
 class ExpireDeadGuards(Operation[None]):
-    """The guards of deleted rows and the marks of values given up have reached their TTL."""
+    """What has a TTL reaches it: guards of deleted rows, and the marks of values given up."""
+
+
+NOTES = "(notes)"
+
+
+@dataclass(frozen=True, slots=True)
+class Note(Operation[None]):
+    """What a process has seen or done, for the checks and for other processes; no part of HBase."""
+
+    who: bytes
+    what: bytes
 
 
 def ticking(store: Store, at_ms: int = SERVER_NOW_MS) -> Store:
@@ -75,7 +87,7 @@ def ticking(store: Store, at_ms: int = SERVER_NOW_MS) -> Store:
     return tuple(sorted((*store, (Place(CLOCK_TABLE, b"", b""), Stored(at_ms)))))
 
 
-def execute(  # noqa: PLR0911  # one return a kind of request
+def execute(  # noqa: C901, PLR0911  # one return a kind of request
     store: Store, request: Operation[Any]
 ) -> tuple[Store, Any]:
     """Return the store after a request, and the request's answer."""
@@ -85,7 +97,11 @@ def execute(  # noqa: PLR0911  # one return a kind of request
         case Compact(keeping):
             return tuple(_compacted(store, keeping)), None
         case ExpireDeadGuards():
-            return tuple((place, _expired(place, stored)) for place, stored in store), None
+            return tuple((place, _expired(stored)) for place, stored in store), None
+        case Note(who, what):
+            return tuple(
+                sorted({**dict(store), Place(NOTES, who, b""): Stored(0, what)}.items())
+            ), None
         case MutateRows(table, mutations):
             for mutation in mutations:
                 store = _mutate(store, table, mutation)
@@ -110,13 +126,8 @@ def _compacted(store: Store, keeping: tuple[str, ...]) -> Iterator[tuple[Place, 
             yield place, stored._replace(dead_up_to_ms=-1)
 
 
-def _expired(place: Place, stored: Stored) -> Stored:
-    value = stored.value or b""
-    is_dead_guard = place.column == b"_:g" and value[:1] == b"D"
-    is_freed_claim = place.column == b"d:o" and value[:1] == b"F"
-    if is_dead_guard or is_freed_claim:
-        return Stored(dead_up_to_ms=stored.dead_up_to_ms)
-    return stored
+def _expired(stored: Stored) -> Stored:
+    return Stored(dead_up_to_ms=stored.dead_up_to_ms) if stored.expires else stored
 
 
 def _read(store: Store, request: Operation[Any]) -> list[Row | None] | tuple[StoredVersion, ...]:
@@ -125,11 +136,12 @@ def _read(store: Store, request: Operation[Any]) -> list[Row | None] | tuple[Sto
             return [_row(store, table, key, columns) for key in keys]
         case GetVersions(table, key):
             return tuple(_versions(store, table, key))
-        case FetchRows(scanner):
+        case FetchRows(scanner, count):
             table, key_range = _scan_of(scanner.owner)
             present = sorted({place.row for place, _ in store if place.table == table})
             rows = [_row(store, table, key, ()) for key in present if key in key_range]
-            return [row for row in rows if row is not None]
+            fetched: list[Row | None] = [row for row in rows if row is not None]
+            return fetched[:count]
     raise NotImplementedError(request)
 
 
@@ -171,7 +183,8 @@ def _mutate(store: Store, table: str, mutation: RowMutation) -> Store:
     for put in mutation.puts:
         place = Place(table, mutation.row, put.column)
         t = now_ms if put.timestamp_ms is None else put.timestamp_ms
-        cells[place] = _put(cells.get(place, Stored()), put.value, t)
+        stored = cells.get(place, Stored())
+        cells[place] = _put(stored, put.value, t, expires=mutation.ttl_ms is not None)
     return tuple(sorted(cells.items()))
 
 
@@ -198,10 +211,10 @@ def _covered(delete: Delete) -> tuple[bytes, ...]:
     return tuple(column for column in COLUMNS if column.startswith(delete.column + b":"))
 
 
-def _put(stored: Stored, value: bytes, timestamp_ms: int) -> Stored:
+def _put(stored: Stored, value: bytes, timestamp_ms: int, *, expires: bool) -> Stored:
     if timestamp_ms <= stored.dead_up_to_ms or timestamp_ms < stored.timestamp_ms:
         return stored
-    return Stored(timestamp_ms, value, stored.dead_up_to_ms)
+    return Stored(timestamp_ms, value, stored.dead_up_to_ms, expires)
 
 
 def _deleted(stored: Stored, up_to_ms: int) -> Stored:

@@ -61,11 +61,13 @@ class LeasesEnd(Operation[None]):
 
     Attributes:
         writers: Which processes may act on it.
-        is_quiet: Whether none of their requests is under way either.
+        is_quiet: Whether no request is under way either.
+        of_writers: Whether only requests of `writers` count for that.
     """
 
     writers: tuple[int, ...]
     is_quiet: bool = True
+    of_writers: bool = False
 
 
 class State(NamedTuple):
@@ -94,12 +96,13 @@ class _Key(NamedTuple):
     """A state, by numbers; two equal ones have the same future.
 
     `processes` holds for each process the number of the answers it was given, and the set of the parts of
-    its request that are done; `net` are requests under way whose senders listen no more.
+    its request that are done; `net` are requests under way whose senders listen no more, each after its
+    sender.
     """
 
     store: int
     processes: tuple[tuple[int, int], ...]
-    net: tuple[int, ...]
+    net: tuple[tuple[int, int], ...]
     crashes: int
     losses: int
     order: int
@@ -209,7 +212,7 @@ class Explorer:
         return State(self._stores.values[key.store], processes, order, is_quiet)
 
     def _successors(self, key: _Key) -> Iterator[tuple[_Step, _Key]]:
-        for at, request in enumerate(key.net):
+        for at, (_, request) in enumerate(key.net):
             store, _ = self._effect(key.store, request)
             net = key.net[:at] + key.net[at + 1 :]
             yield _Step("late", -1, request), key._replace(store=store, net=net)
@@ -225,7 +228,10 @@ class Explorer:
             return False
         histories = [key.processes[writer][0] for writer in wait.writers]
         is_anybody = any(not isinstance(self._next(history), str) for history in histories)
-        return is_anybody or (wait.is_quiet and bool(key.net))
+        under_way = [
+            sender for sender, _ in key.net if sender in wait.writers or not wait.of_writers
+        ]
+        return is_anybody or (wait.is_quiet and bool(under_way))
 
     def _steps(  # one branch point, spelled out
         self, key: _Key, number: int, parts: tuple[int, ...], history: int, done: int
@@ -264,7 +270,7 @@ class Explorer:
     ) -> Iterator[tuple[_Step, _Key]]:
         """Yield the crashes and the losses before what is left of a request is done."""
         is_write = isinstance(self._requests.values[left[0]], WRITES)
-        net = tuple(sorted((*key.net, *left)))
+        net = tuple(sorted((*key.net, *((number, request) for request in left))))
         if key.crashes:
             ended = self._ended(number, CRASHED)
             crashed = _with_process(key, number, (ended, 0))._replace(crashes=key.crashes - 1)

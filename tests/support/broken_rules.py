@@ -163,16 +163,20 @@ def keep_own_claim(
         yield from ORIGINAL_CLAIM_VALUE(target, attempt, entry, context)
 
 
-def own_timestamp(attempt: Attempt, replaced: claims.Claim | None) -> int:
-    del replaced
+def own_timestamp(attempt: Attempt, owner: bytes, replaced: claims.Claim | None) -> int:
+    del owner, replaced
     return attempt.timestamp_ms
 
 
 def release_any(
-    entries: Iterable[Entry], row: bytes, up_to_ms: int, context: GuardContext
+    target: GuardedTable,
+    entries: Iterable[Entry],
+    row: bytes,
+    up_to_ms: int,
+    context: GuardContext,
 ) -> Protocol[None]:
     del up_to_ms
-    yield from ORIGINAL_RELEASE(entries, row, 2**62, context)
+    yield from ORIGINAL_RELEASE(target, entries, row, 2**62, context)
 
 
 def delete_claim(entry: Entry, stored: claims.StoredClaim, nonce: bytes) -> RowMutation:

@@ -3,19 +3,23 @@
 The value of the cell has these parts, with big-endian numbers, so that a prefix filter on flag and
 epoch works:
 
-- the flag, `L` (live) or `D` (dead: the row is deleted)
+- the flag: `L` (live), `D` (dead: the row is deleted) or `M` (sealed: the row has moved to another
+  table)
 - the epoch of the write (2 bytes)
 - its timestamp (8 bytes)
 - its nonce (8 bytes)
 - its predecessors: the nonces of up to 3 earlier writes, newest first
 
 If a row has no guard, eight zero bytes are used as its nonce.
+
+A sealed guard is final: nothing replaces it, so the row never changes again. Releases that do not
+know the flag `M` cannot decode the guard.
 """
 
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from hbase_orm.errors import CorruptRowError
@@ -33,7 +37,8 @@ A build raises the catalog's epoch by about three.
 """
 
 _HEAD: Final = struct.Struct(">cHQ8s")
-_FLAGS: Final = {b"L": False, b"D": True}
+_LIVE, _DEAD, _SEALED = b"L", b"D", b"M"
+_FLAGS: Final = frozenset((_LIVE, _DEAD, _SEALED))
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +50,9 @@ class GuardCell:
         timestamp_ms: The timestamp of the write and of the guard's cell.
         nonce: A random number that identifies the write.
         predecessors: The nonces of the row's writes before this one, newest first.
-        is_dead: Whether the row does not exist after the write.
+        is_dead: Whether the row does not exist after the write. False if the guard is sealed: then
+            the cells show whether the row existed when it was sealed.
+        is_sealed: Whether the row was handed over to another table; see `hbase_orm.moving`.
     """
 
     epoch: int
@@ -53,10 +60,11 @@ class GuardCell:
     nonce: bytes
     predecessors: tuple[bytes, ...] = ()
     is_dead: bool = False
+    is_sealed: bool = False
 
     def encode(self) -> bytes:
         """Return the value of the guard's cell."""
-        flag = b"D" if self.is_dead else b"L"
+        flag = _SEALED if self.is_sealed else _DEAD if self.is_dead else _LIVE
         head = _HEAD.pack(flag, self.epoch, self.timestamp_ms, self.nonce)
         return head + b"".join(self.predecessors)
 
@@ -81,7 +89,7 @@ class GuardCell:
             )
         flag, epoch, timestamp_ms, nonce = _HEAD.unpack_from(value)
         nonces = tuple(ring[at : at + NONCE_BYTES] for at in range(0, len(ring), NONCE_BYTES))
-        return cls(epoch, timestamp_ms, nonce, nonces, _FLAGS[flag])
+        return cls(epoch, timestamp_ms, nonce, nonces, flag == _DEAD, flag == _SEALED)
 
 
 def guard_of(cell: Cell | None, known_epoch: int = MAX_EPOCH) -> GuardCell | None:
@@ -132,3 +140,11 @@ def next_guard(
     known = 0 if before is None else before.epoch
     ring = nonces_of(before)[:MAX_PREDECESSORS]
     return GuardCell(max(known, epoch), timestamp_ms, nonce, ring, is_dead)
+
+
+def sealed_guard(
+    before: GuardCell | None, *, timestamp_ms: int, nonce: bytes, epoch: int
+) -> GuardCell:
+    """Return the guard that seals a row whose guard is `before` until now; see `next_guard`."""
+    guard = next_guard(before, timestamp_ms=timestamp_ms, nonce=nonce, epoch=epoch, is_dead=False)
+    return replace(guard, is_sealed=True)

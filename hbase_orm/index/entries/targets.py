@@ -47,6 +47,10 @@ class Entry(NamedTuple):
     kind: EntryKind = EntryKind.PLAIN
 
 
+def _unchanged(key: bytes) -> bytes:
+    return key
+
+
 @dataclass(frozen=True, slots=True)
 class IndexTarget:
     """The description of one secondary index for writes.
@@ -62,7 +66,11 @@ class IndexTarget:
         included: The data columns that entries copy; see `index.protocol.covering`.
         maintained_by_writes: Whether writes maintain the entries; False for a manual index.
         may_have_unknown_values: Whether newer programs may have entries of new members or codes.
-        keys_of_flat: `index.entries.compiled.keys_of_flat` for this index.
+        owner_of: A function from a row key to the key that claims of the row hold. They differ only
+            in a table whose rows move to another one: claims hold the later key.
+        row_of: The inverse of `owner_of`.
+        keys_of_flat: `index.entries.compiled.keys_of_flat` for this index: a function that gets the
+            columns of flat rows, and returns a faster `entry_keys` for these rows or None.
     """
 
     name: str
@@ -73,6 +81,8 @@ class IndexTarget:
     included: tuple[bytes, ...] = ()
     maintained_by_writes: bool = True
     may_have_unknown_values: bool = False
+    owner_of: Callable[[bytes], bytes] = field(default=_unchanged, compare=False, repr=False)
+    row_of: Callable[[bytes], bytes] = field(default=_unchanged, compare=False, repr=False)
     keys_of_flat: Callable[[Sequence[bytes]], KeysOfFlat | None] = field(
         default=lambda _: None, compare=False, repr=False
     )
@@ -114,6 +124,11 @@ class GuardedTable:
         version: The column that counts the row's writes; None if the model has none.
         is_lww: Whether rows have no guards, and the last writer wins; see
             `index.protocol.last_writer_wins`.
+        keeps_dead_guards: Whether the guards of deleted rows do not expire. True while rows are
+            handed over to this table, because the absence of a guard then has a meaning.
+        floor_ms: A timestamp that every write of a row without a guard exceeds. It is not 0 in a
+            table that was filled from another table, whose writers left tombstones in the index
+            tables.
         maintained: The indexes whose entries writes of rows maintain.
         indexed_columns: All columns that maintained indexes use or include.
         has_claims: Whether a maintained index is unique, so that writes claim its values.
@@ -130,6 +145,8 @@ class GuardedTable:
     version: bytes | None = None
     is_lww: bool = False
     known: KnownColumns | None = None
+    keeps_dead_guards: bool = False
+    floor_ms: int = 0
     maintained: tuple[IndexTarget, ...] = field(init=False, compare=False, repr=False)
     indexed_columns: frozenset[bytes] = field(init=False, compare=False, repr=False)
     has_claims: bool = field(init=False, compare=False, repr=False)
@@ -267,6 +284,11 @@ class RowBefore:
         return self.guard is None and bool(self.guard_bytes)
 
     @property
+    def is_sealed(self) -> bool:
+        """Whether the row was handed over to another table, and may not be written."""
+        return self.guard is not None and self.guard.is_sealed
+
+    @property
     def nonce(self) -> bytes:
         """The nonce of the row's last write; `ABSENT_NONCE` if the row has no decoded guard."""
         return ABSENT_NONCE if self.guard is None else self.guard.nonce
@@ -290,7 +312,10 @@ class RowChange:
             written. "delete" deletes the row. "reindex" puts all entries of a row again and renews
             its guard.
         ttl_ms: Must be None; see `check_change`.
-        reads: The columns or whole families that `decide` needs, besides `puts` and `clears`.
+        reads: The columns or whole families that `check` and `decide` need, besides `puts` and
+            `clears`.
+        check: A function that is called at each attempt with the row that was read. If it raises an
+            error, nothing is sent. It may raise only for rows that the write itself did not change.
         decide: A function that is called at each attempt with the row that was read, and returns
             the change to make. If it raises an error, nothing is sent. A write with this function
             is not repeated if the outcome of an attempt is unknown.
@@ -302,54 +327,13 @@ class RowChange:
     kind: Literal["put", "update", "insert", "delete", "replace", "reindex"] = "put"
     ttl_ms: int | None = None
     reads: frozenset[bytes] = frozenset()
+    check: Callable[[RowBefore], None] | None = None
     decide: Callable[[RowBefore], RowChange] | None = None
 
     @property
     def is_relative(self) -> bool:
         """Whether the change depends on the row that was read."""
         return self.kind == "insert" or self.decide is not None
-
-
-def check_change(target: GuardedTable, change: RowChange) -> None:
-    """Raise an error for a change that the protocol cannot make, before anything is sent.
-
-    Raises:
-        ConfigurationError: The change has its own TTL. The guard would have this TTL too, and a
-            late write could succeed after the guard expired.
-        ValidationError: The change writes the version column, a counter of an existing row, or a
-            column outside of the data families. Or it puts and clears the same column. Or a delete
-            or reindex writes columns.
-    """
-    if change.ttl_ms is not None:
-        raise ConfigurationError(
-            "a row with a guard cannot have its own TTL",
-            table=target.table,
-            row=change.row,
-            fix="give the column family a ttl",
-        )
-    if change.kind in {"delete", "reindex"} and (change.puts or change.clears):
-        raise ValidationError(
-            f"a {change.kind} cannot write columns", table=target.table, row=change.row
-        )
-    if not change.clears and change.puts.keys() <= target.columns:
-        return  # the usual case, worth a quick answer
-    for column in change.puts.keys() | change.clears:
-        _check_column(target, change, column)
-
-
-def _check_column(target: GuardedTable, change: RowChange, column: bytes) -> None:
-    if column in target.counters and change.kind != "insert":
-        raise ValidationError(
-            "a counter can only be incremented", table=target.table, column=column
-        )
-    if column == target.version:
-        raise ValidationError("a version column cannot be set", table=target.table, column=column)
-    if family_of(column) not in target.families:
-        raise ValidationError(
-            "the column is in no data family of the table", table=target.table, column=column
-        )
-    if column in change.puts and column in change.clears:
-        raise ValidationError("a column is both put and cleared", table=target.table, column=column)
 
 
 GUARDED_RETRIES: Final = RetryPolicy(
@@ -370,6 +354,9 @@ class GuardContext:
             check-and-mutate. It returns the epoch for writes, or raises CatalogLeaseError.
         renew: A function that renews an expired lease before a fence; None: it raises an error.
         put_off: A function that takes the deletes of stale entries to send them later, or None.
+        take_over: A function that is called for a row without a guard, before the row is written or
+            repaired. It gives the row a guard, if the row has to be handed over from another table.
+            The row is then read again. None if the table takes over no rows.
     """
 
     now_ms: Callable[[], int]
@@ -378,6 +365,7 @@ class GuardContext:
     permit: Callable[[str], int]
     renew: Callable[[], Protocol[None]] | None = None
     put_off: Callable[[Iterable[MutateRows]], None] | None = None
+    take_over: Callable[[str, bytes], Protocol[None]] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -261,7 +261,7 @@ def delete_mutation(
         change.row,
         puts=guard_puts,
         deletes=(*_row_deletes(target, before, guard), *guard_deletes),
-        ttl_ms=DEAD_GUARD_TTL_MS if guard.is_dead else None,
+        ttl_ms=DEAD_GUARD_TTL_MS if guard.is_dead and not target.keeps_dead_guards else None,
     )
 
 

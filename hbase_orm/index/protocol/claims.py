@@ -37,7 +37,7 @@ from hbase_orm.index.entries.targets import (
 )
 from hbase_orm.index.protocol import fence as fencing
 from hbase_orm.index.protocol.attempt import DEAD_GUARD_TTL_MS, Attempt
-from hbase_orm.index.protocol.requests import read_before
+from hbase_orm.index.protocol.requests import read_before, refuse_sealed
 from hbase_orm.ops import (
     MAX_ROW_KEY_BYTES,
     Cell,
@@ -187,16 +187,16 @@ def claim_all(
     if len(entries) > 1:
         for entry in entries:
             stored = yield from read_claim(entry, context)
-            if claim := _foreign(stored, attempt.row):
+            if claim := _foreign(target.index_of(entry), stored, attempt.row):
                 yield from _owner_before(target, entry, claim, attempt.row, context)
     for entry in entries:
         yield from claim_value(target, attempt, entry, context)
 
 
-def _foreign(stored: StoredClaim, row: bytes) -> Claim | None:
+def _foreign(index: IndexTarget, stored: StoredClaim, row: bytes) -> Claim | None:
     """Return the decoded claim if a row other than `row` owns it; else None."""
     claim = stored.claim
-    return None if claim is None or claim.owner == row else claim
+    return None if claim is None or claim.owner == index.owner_of(row) else claim
 
 
 def claim_value(
@@ -212,7 +212,7 @@ def claim_value(
         if stored.claim is not None and stored.claim.nonce == attempt.guard.nonce:
             return  # made by a request whose answer was lost
         if (yield from _may_replace(target, attempt, entry, stored, context, rounds)) and (
-            yield from swap(entry, stored, claim_mutation(attempt, entry, stored))
+            yield from swap(entry, stored, claim_mutation(target, attempt, entry, stored))
         ):
             return
         yield from context.retries.pause(rounds)
@@ -240,7 +240,7 @@ def _may_replace(  # noqa: PLR0917  # one question, and all it depends on
     """
     if stored.is_corrupt and entry not in attempt.old_entries:
         raise corrupt_claim(target.index_of(entry), entry.key, stored, row=attempt.row)
-    claim = _foreign(stored, attempt.row)
+    claim = _foreign(target.index_of(entry), stored, attempt.row)
     if claim is None:
         return True  # also of a corrupt one: of rows that have the value there is one at most
     before = yield from _owner_before(target, entry, claim, attempt.row, context)
@@ -249,7 +249,7 @@ def _may_replace(  # noqa: PLR0917  # one question, and all it depends on
     is_young = abs(context.now_ms() - claim.timestamp_ms) < YOUNG_MS
     if is_young and rounds <= POLITE_ROUNDS:
         return False
-    return (yield from fence_owner(target, claim, before, context))
+    return (yield from fence_owner(target, entry, claim, before, context))
 
 
 def _owner_before(
@@ -262,8 +262,10 @@ def _owner_before(
     """
     index = target.index_of(entry)
     columns = with_guard(target.existence_columns | index.columns)
-    before = yield from read_before(target, claim.owner, columns, context)
-    if entry.key in target.entry_keys(index, claim.owner, before.values):
+    owner = index.row_of(claim.owner)
+    before = yield from read_before(target, owner, columns, context)
+    refuse_sealed(target, owner, before)
+    if entry.key in target.entry_keys(index, owner, before.values):
         raise UniqueViolationError(
             "another row already has this unique value",
             index=index.name,
@@ -276,28 +278,32 @@ def _owner_before(
 
 
 def fence_owner(
-    target: GuardedTable, claim: Claim, before: RowBefore, context: GuardContext
+    target: GuardedTable, entry: Entry, claim: Claim, before: RowBefore, context: GuardContext
 ) -> Protocol[bool]:
     """Fence the owner of a claim, so that its writes in progress fail; see `fence.fence`."""
-    return (yield from fencing.fence(target, claim.owner, before, claim.timestamp_ms, context))
+    owner = target.index_of(entry).row_of(claim.owner)
+    return (yield from fencing.fence(target, owner, before, claim.timestamp_ms, context))
 
 
-def claim_mutation(attempt: Attempt, entry: Entry, stored: StoredClaim) -> RowMutation:
+def claim_mutation(
+    target: GuardedTable, attempt: Attempt, entry: Entry, stored: StoredClaim
+) -> RowMutation:
     """Return the mutation that puts an attempt's claim, with a later timestamp than `stored`."""
-    timestamp_ms = covering_timestamp(attempt, stored.claim)
-    claim = Claim(attempt.row, timestamp_ms, attempt.guard.nonce)
+    owner = target.index_of(entry).owner_of(attempt.row)
+    timestamp_ms = covering_timestamp(attempt, owner, stored.claim)
+    claim = Claim(owner, timestamp_ms, attempt.guard.nonce)
     cell_ms = max(timestamp_ms, stored.timestamp_ms + 1)
     return RowMutation(entry.key, puts=(Put(CLAIM_COLUMN, claim.encode(), cell_ms),))
 
 
-def covering_timestamp(attempt: Attempt, replaced: Claim | None) -> int:
+def covering_timestamp(attempt: Attempt, owner: bytes, replaced: Claim | None) -> int:
     """Return the timestamp of a claim: the attempt's, or the replaced claim's if that is later.
 
-    The timestamp of `replaced` counts only if the row of the attempt owns it. A later attempt of
-    the row may have made it. With an earlier timestamp, other writers could treat the claim as
-    older than the row's guard.
+    The timestamp of `replaced` counts only if `owner`, the row of the attempt, owns it. A later
+    attempt of the row may have made it. With an earlier timestamp, other writers could treat the
+    claim as older than the row's guard.
     """
-    if replaced is None or replaced.owner != attempt.row:
+    if replaced is None or replaced.owner != owner:
         return attempt.timestamp_ms
     return max(attempt.timestamp_ms, replaced.timestamp_ms)
 
@@ -315,7 +321,11 @@ def free_mutation(entry: Entry, stored: StoredClaim, nonce: bytes) -> RowMutatio
 
 
 def release(
-    entries: Iterable[Entry], row: bytes, up_to_ms: int, context: GuardContext
+    target: GuardedTable,
+    entries: Iterable[Entry],
+    row: bytes,
+    up_to_ms: int,
+    context: GuardContext,
 ) -> Protocol[None]:
     """Release the claims among `entries` that `row` owns; the row does not have their values now.
 
@@ -329,7 +339,8 @@ def release(
         if stored.is_corrupt:
             logger.warning("the claim %r in %s does not decode", entry.key, entry.table)
         claim = stored.claim
-        if claim is not None and claim.owner == row and claim.timestamp_ms <= up_to_ms:
+        is_own = claim is not None and claim.owner == target.index_of(entry).owner_of(row)
+        if claim is not None and is_own and claim.timestamp_ms <= up_to_ms:
             mutation = free_mutation(entry, stored, context.nonce())
             yield from swap(entry, stored, mutation)
 

@@ -6,7 +6,7 @@ from hbase_orm.errors import ConnectionLostError, RetryableError
 from hbase_orm.index.entries.guard_cell import next_guard
 from hbase_orm.index.entries.targets import GUARD_COLUMN, GuardContext, GuardedTable, RowBefore
 from hbase_orm.index.protocol import attempt as attempts
-from hbase_orm.index.protocol.requests import permitted_epoch
+from hbase_orm.index.protocol.requests import permitted_epoch, refuse_sealed
 from hbase_orm.ops import CheckAndMutate, Protocol, RowMutation, ask
 
 
@@ -37,8 +37,12 @@ def fence(
         before: The row that was read; the guard must be unchanged since then.
         entry_timestamp_ms: The timestamp of the entry.
         context: The clocks, random numbers and catalog leases.
+
+    Raises:
+        RowMovedError: The row was handed over to another table.
     """
     epoch = yield from permitted_epoch(target.table, context)
+    refuse_sealed(target, base_key, before)
     before = attempts.with_plausible_guard(before, epoch)
     attempts.check_epoch(target.table, before, epoch)
     is_dead = not target.exists(before.cells)
@@ -50,7 +54,8 @@ def fence(
         is_dead=is_dead,
     )
     deletes, puts = attempts.guard_changes(guard)
-    ttl_ms = attempts.DEAD_GUARD_TTL_MS if is_dead else None
+    expires = is_dead and not target.keeps_dead_guards
+    ttl_ms = attempts.DEAD_GUARD_TTL_MS if expires else None
     mutation = RowMutation(base_key, puts, deletes, ttl_ms)
     request = CheckAndMutate(target.table, GUARD_COLUMN, before.guard_bytes, mutation)
     try:

@@ -35,7 +35,6 @@ from typing import Final, TypeVar
 from hbase_orm.errors import (
     ConflictError,
     ConnectionLostError,
-    CorruptRowError,
     DuplicateRowError,
     GatewayError,
     HBaseORMError,
@@ -43,6 +42,7 @@ from hbase_orm.errors import (
     RetryableError,
     RowNotFoundError,
 )
+from hbase_orm.index.entries.change_checks import check_change
 from hbase_orm.index.entries.guard_cell import nonces_of
 from hbase_orm.index.entries.targets import (
     GUARD_COLUMN,
@@ -52,12 +52,16 @@ from hbase_orm.index.entries.targets import (
     RowBefore,
     RowChange,
     WriteOutcome,
-    check_change,
 )
 from hbase_orm.index.protocol import attempt as attempts
 from hbase_orm.index.protocol import claims
 from hbase_orm.index.protocol.attempt import Attempt
-from hbase_orm.index.protocol.requests import joined, read_before
+from hbase_orm.index.protocol.requests import (
+    joined,
+    read_before,
+    refuse_corrupt_guard,
+    refuse_sealed,
+)
 from hbase_orm.ops import CheckAndMutate, Protocol, Sleep, ask, ask_all_with_retry
 
 R = TypeVar("R")
@@ -132,6 +136,7 @@ def guarded_write(
         UniqueViolationError: Another row has a unique value; `index` and `owner` name it.
         ConflictError: The row to update does not exist, or other writers changed the row at every
             attempt.
+        RowMovedError: The row was handed over to another table.
         RowNotFoundError: The row to reindex does not exist; nothing needs to be done.
         ClockError: The row's timestamps are more than an hour in the clock's future.
         CorruptRowError: The row's guard, or the claim of a unique value, does not decode.
@@ -195,12 +200,15 @@ def _next_attempt(
     history: History,
 ) -> Attempt:
     epoch = context.permit(target.table)
+    refuse_sealed(target, change.row, before)
     before = attempts.with_plausible_guard(before, epoch)
     attempts.check_epoch(target.table, before, epoch)
+    if change.check is not None:
+        change.check(before)
     if change.decide is not None:
         change = change.decide(before)
         check_change(target, change)
-    _refuse_corrupt_guard(target, change, before)
+    refuse_corrupt_guard(target, change, before)
     if change.kind == "insert" and target.exists(before.cells):
         raise DuplicateRowError("the row exists already", table=target.table, row=change.row)
     if change.kind == "update" and not target.exists(before.cells):
@@ -218,23 +226,6 @@ def _next_attempt(
     return attempts.plan_attempt(
         target, change, before, timestamp_ms=t, nonce=context.nonce(), epoch=epoch
     )
-
-
-def _refuse_corrupt_guard(target: GuardedTable, change: RowChange, before: RowBefore) -> None:
-    """Raise an error for a guard that does not decode, unless the change may replace it.
-
-    A reindex, replace or delete may replace it.
-    """
-    if before.has_corrupt_guard and change.kind not in {"reindex", "replace", "delete"}:
-        raise CorruptRowError(
-            "the guard of the row does not decode",
-            table=target.table,
-            row=change.row,
-            column=GUARD_COLUMN,
-            value=before.guard_bytes,
-            fix="another program wrote it; engine.verify_index(M, index, repair=True), "
-            "session.replace or session.delete_row give the row a new guard",
-        )
 
 
 def _try_once(
@@ -361,7 +352,7 @@ def _tidy(
             deletes = ()
         yield from ask_all_with_retry(joined((*verified, *deletes)), context.retries)
         if target.has_claims:
-            yield from claims.release(dead, won.row, won.timestamp_ms, context)
+            yield from claims.release(target, dead, won.row, won.timestamp_ms, context)
     except HBaseORMError as error:
         is_tidy = False
         logger.warning(

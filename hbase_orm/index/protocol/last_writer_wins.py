@@ -31,6 +31,7 @@ from hbase_orm.errors import (
     RowNotFoundError,
     SchemaError,
 )
+from hbase_orm.index.entries.change_checks import check_change
 from hbase_orm.index.entries.targets import (
     CLEARED_COLUMN,
     Entry,
@@ -40,7 +41,6 @@ from hbase_orm.index.entries.targets import (
     RowBefore,
     RowChange,
     WriteOutcome,
-    check_change,
     with_guard,
 )
 from hbase_orm.index.protocol import attempt as attempts

@@ -15,6 +15,7 @@ from operator import itemgetter
 from typing import cast
 
 from hbase_orm.errors import GatewayError, ValidationError
+from hbase_orm.index.entries.change_checks import check_change
 from hbase_orm.index.entries.compiled import FlatRow, KeysOfFlat
 from hbase_orm.index.entries.guard_cell import GuardCell, next_guard
 from hbase_orm.index.entries.targets import (
@@ -23,7 +24,6 @@ from hbase_orm.index.entries.targets import (
     GuardedTable,
     IndexTarget,
     RowChange,
-    check_change,
 )
 from hbase_orm.index.protocol.attempt import (
     cells_after,

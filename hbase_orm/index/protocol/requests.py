@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from hbase_orm.errors import CorruptRowError, RowMovedError
 from hbase_orm.index.entries.guard_cell import guard_of
 from hbase_orm.index.entries.targets import (
     CLEARED_COLUMN,
@@ -12,9 +13,11 @@ from hbase_orm.index.entries.targets import (
     GuardContext,
     GuardedTable,
     RowBefore,
+    RowChange,
 )
 from hbase_orm.index.protocol import attempt as attempts
 from hbase_orm.ops import (
+    Cell,
     GetRows,
     GetVersions,
     MutateRows,
@@ -48,7 +51,8 @@ def read_before(
 ) -> Protocol[RowBefore]:
     """Read a row, its guard, and its newest timestamp.
 
-    If the guard does not decode, the result has its bytes, but no decoded guard.
+    If the guard does not decode, the result has its bytes, but no decoded guard. If there is no
+    guard, and `context` takes over rows from another table, the row is taken over and read again.
 
     If the row has no guard although the table has guards, another program may have deleted it. Then
     the row's tombstones are read too, by a raw read of whole families. The row's newest timestamp
@@ -62,14 +66,15 @@ def read_before(
         is_new: Whether the row probably does not exist. If True, the raw read is sent first. If it
             shows nothing, no other read is sent.
     """
-    if is_new and not target.is_lww and not (yield from _read_raw(target, row, context)):
-        return RowBefore(b"", None, {}, 0)
+    is_new = is_new and not target.is_lww and context.take_over is None
+    if is_new and not (yield from _read_raw(target, row, context)):
+        return RowBefore(b"", None, {}, target.floor_ms)
     if target.is_lww:
         columns = (*columns, CLEARED_COLUMN)
-    (stored_row,) = yield from ask_with_retry(
-        GetRows(target.table, (row,), columns), context.retries
-    )
-    cells = {} if stored_row is None else dict(stored_row.cells)
+    cells = yield from _read_cells(target, row, columns, context)
+    if context.take_over is not None and GUARD_COLUMN not in cells:
+        yield from context.take_over(target.table, row)
+        cells = yield from _read_cells(target, row, columns, context)
     stored = cells.pop(GUARD_COLUMN, None)
     guard, guard_bytes = guard_of(stored), b"" if stored is None else stored.value
     if stored is not None and guard is not None:
@@ -81,7 +86,51 @@ def read_before(
         return RowBefore(guard_bytes, None, cells, newest_seen_ms)
     versions = yield from _read_raw(target, row, context)
     newest_seen_ms = attempts.newest_timestamp(None, cells.values(), versions)
-    return RowBefore(guard_bytes, None, cells, newest_seen_ms)
+    return RowBefore(guard_bytes, None, cells, max(newest_seen_ms, target.floor_ms))
+
+
+def _read_cells(
+    target: GuardedTable, row: bytes, columns: tuple[bytes, ...], context: GuardContext
+) -> Protocol[dict[bytes, Cell]]:
+    get = GetRows(target.table, (row,), columns)
+    (stored,) = yield from ask_with_retry(get, context.retries)
+    return {} if stored is None else dict(stored.cells)
+
+
+def refuse_sealed(target: GuardedTable, row: bytes, before: RowBefore) -> None:
+    """Raise an error if a row was handed over to another table.
+
+    Raises:
+        RowMovedError: The row is sealed: it may not be written in this table.
+    """
+    if before.is_sealed:
+        raise RowMovedError(
+            "the row was moved to another table",
+            table=target.table,
+            row=row,
+            fix="read the catalog again; if the program's classes are older than the move, deploy "
+            "the new ones",
+        )
+
+
+def refuse_corrupt_guard(target: GuardedTable, change: RowChange, before: RowBefore) -> None:
+    """Raise an error for a guard that does not decode, unless the change may replace it.
+
+    A reindex, replace or delete may replace it.
+
+    Raises:
+        CorruptRowError: The row's guard does not decode.
+    """
+    if before.has_corrupt_guard and change.kind not in {"reindex", "replace", "delete"}:
+        raise CorruptRowError(
+            "the guard of the row does not decode",
+            table=target.table,
+            row=change.row,
+            column=GUARD_COLUMN,
+            value=before.guard_bytes,
+            fix="another program wrote it; engine.verify_index(M, index, repair=True), "
+            "session.replace or session.delete_row give the row a new guard",
+        )
 
 
 def _read_raw(

@@ -143,7 +143,7 @@ def repair_entry(
     guard_ms = before.guard.timestamp_ms if before.guard else 0
     if not fencing.is_dead_entry(before, entry_timestamp_ms):
         # An entry far ahead of the clock would drag the row's guard with it.
-        is_left = age_ms < min_age_ms or age_ms < -attempts.CLOCK_REFUSE_MS
+        is_left = before.is_sealed or age_ms < min_age_ms or age_ms < -attempts.CLOCK_REFUSE_MS
         if is_left or not (
             yield from fencing.fence(target, base_key, before, entry_timestamp_ms, context)
         ):

@@ -7,7 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hbase_orm.errors import CorruptRowError
-from hbase_orm.index.entries.guard_cell import ABSENT_NONCE, GuardCell, next_guard, nonces_of
+from hbase_orm.index.entries.guard_cell import (
+    ABSENT_NONCE,
+    GuardCell,
+    next_guard,
+    nonces_of,
+    sealed_guard,
+)
 
 nonces = st.binary(min_size=8, max_size=8)
 guards = st.builds(
@@ -31,6 +37,17 @@ def following(before: GuardCell | None, number: int, *, epoch: int = 1) -> Guard
 @given(guards)
 def test_a_guard_decodes_to_what_was_encoded(guard: GuardCell) -> None:
     assert GuardCell.decode(guard.encode()) == guard
+
+
+def test_a_sealed_guard_has_a_flag_of_its_own_and_keeps_the_nonces() -> None:
+    before = GuardCell(2, 3, b"n" * 8, (b"p" * 8,))
+
+    guard = sealed_guard(before, timestamp_ms=4, nonce=b"s" * 8, epoch=1)
+
+    assert guard.encode()[:1] == b"M"
+    assert GuardCell.decode(guard.encode()) == guard
+    assert (guard.is_sealed, guard.is_dead, guard.epoch) == (True, False, 2)
+    assert nonces_of(guard) == (b"s" * 8, b"n" * 8, b"p" * 8)
 
 
 def test_the_bytes_are_flag_epoch_timestamp_nonce_and_predecessors() -> None:

@@ -7,13 +7,13 @@ from dataclasses import replace
 import pytest
 
 from hbase_orm.errors import ConfigurationError, HBaseORMError, ValidationError
+from hbase_orm.index.entries.change_checks import check_change
 from hbase_orm.index.entries.targets import (
     GUARD_COLUMN,
     Entry,
     GuardedTable,
     IndexTarget,
     RowChange,
-    check_change,
     with_guard,
 )
 

@@ -317,7 +317,9 @@ def test_a_claim_that_does_not_decode_is_left_and_named_in_the_log(
     first.gateway.execute(MutateRows(entry.table, (RowMutation(entry.key, puts=put),)))
 
     with caplog.at_level(logging.WARNING, "hbase_orm.index"):
-        drive(claims.release([entry], b"first", NOW_MS, first.context()), first.gateway)
+        drive(
+            claims.release(first.target, [entry], b"first", NOW_MS, first.context()), first.gateway
+        )
 
     (row,) = first.gateway.execute(GetRows(entry.table, (entry.key,)))
     assert row is not None

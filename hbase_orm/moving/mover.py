@@ -1,0 +1,117 @@
+"""Hands over all rows of the old table, page by page, and finds out whether none is left."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hbase_orm.index.entries.guard_cell import guard_of
+from hbase_orm.index.entries.targets import GUARD_COLUMN, GuardContext
+from hbase_orm.index.upkeep.table_pages import PAGE_ROWS, get_rows, scan_page
+from hbase_orm.moving.adoption import adopt
+from hbase_orm.moving.seal import seal_row
+from hbase_orm.moving.translation import TableMove, data_cells, is_sealed
+from hbase_orm.ops import KeyRange, Protocol, Row
+
+
+@dataclass(frozen=True, slots=True)
+class MovedPage:
+    """The result of handing over a page of the old table.
+
+    Attributes:
+        seen: The number of rows of the page, deleted ones included.
+        handed_over: The number of rows that this page sealed or adopted.
+        next: The old key at which the next page starts; None after the last page.
+    """
+
+    seen: int
+    handed_over: int
+    next: bytes | None
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedPage:
+    """The result of checking a page of the old table.
+
+    Attributes:
+        seen: The number of rows of the page, deleted ones included.
+        left: The old keys of rows that are not sealed, or that the new table does not have.
+        newest_ms: The greatest timestamp of the guards; 0 for an empty page. The greatest one of
+            all pages is the floor for writes in the phase NEW.
+        next: The old key at which the next page starts; None after the last page.
+    """
+
+    seen: int
+    left: tuple[bytes, ...]
+    newest_ms: int
+    next: bytes | None
+
+
+def move_page(
+    move: TableMove, key_range: KeyRange, context: GuardContext, *, page_rows: int = PAGE_ROWS
+) -> Protocol[MovedPage]:
+    """Seal and adopt the rows of one page of the old table; it is safe to repeat.
+
+    Programs may read and write the tables at the same time, in the phases PREPARED and MOVING.
+
+    Args:
+        move: The tables.
+        key_range: The range of old keys, from the start of the page to the end of all pages.
+        context: The clocks, random numbers and catalog leases.
+        page_rows: The number of rows of a page.
+
+    Raises:
+        HBaseORMError: As for `seal_row` and `adopt`; the page may be handed over in part.
+    """
+    page = yield from _page(move, key_range, page_rows, context)
+    left = yield from _left(move, page, context)
+    for row in left:
+        sealed = yield from seal_row(move.old, row.key, context)
+        moved = move.to_new(row.key, sealed.cells)
+        if moved is not None:
+            yield from adopt(move, sealed, moved, context)
+    return MovedPage(len(page), len(left), _next(page))
+
+
+def check_page(
+    move: TableMove, key_range: KeyRange, context: GuardContext, *, page_rows: int = PAGE_ROWS
+) -> Protocol[CheckedPage]:
+    """Return the rows of one page of the old table that still have to be handed over.
+
+    The move may go on to NEW if no page has such a row, and if all pages were read after the leases
+    of the phases before MOVING had ended. Nothing is written.
+    """
+    page = yield from _page(move, key_range, page_rows, context)
+    left = yield from _left(move, page, context)
+    newest_ms = max((_guard_ms(row) for row in page), default=0)
+    return CheckedPage(len(page), tuple(row.key for row in left), newest_ms, _next(page))
+
+
+def _page(
+    move: TableMove, key_range: KeyRange, page_rows: int, context: GuardContext
+) -> Protocol[list[Row]]:
+    """Return a page of the old table, with deleted rows: their guards are read too."""
+    columns = (*move.old.families, GUARD_COLUMN)
+    return (yield from scan_page(move.old.table, columns, key_range, page_rows, context))
+
+
+def _left(move: TableMove, page: Sequence[Row], context: GuardContext) -> Protocol[list[Row]]:
+    """Return the rows of a page that are not sealed, or whose guard the new table lacks."""
+    moved = {row.key: move.to_new(row.key, data_cells(row)) for row in page if is_sealed(row)}
+    keys = [row.key for row in moved.values() if row is not None]
+    stored = yield from get_rows(move.new.table, keys, context, (GUARD_COLUMN,))
+    lacking = {key for key, row in zip(keys, stored, strict=True) if row is None}
+    return [row for row in page if not is_sealed(row) or _lacks(moved[row.key], lacking)]
+
+
+def _lacks(row: Row | None, lacking: set[bytes]) -> bool:
+    return row is not None and row.key in lacking
+
+
+def _guard_ms(row: Row) -> int:
+    guard = guard_of(row.cells.get(GUARD_COLUMN))
+    return 0 if guard is None else guard.timestamp_ms
+
+
+def _next(page: Sequence[Row]) -> bytes | None:
+    return page[-1].key + b"\x00" if page else None

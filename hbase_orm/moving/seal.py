@@ -1,0 +1,102 @@
+"""Seals rows of the old table: after that they never change there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from hbase_orm.errors import ConflictError, ConnectionLostError, RetryableError
+from hbase_orm.index.entries.guard_cell import GuardCell, sealed_guard
+from hbase_orm.index.entries.targets import (
+    GUARD_COLUMN,
+    GuardContext,
+    GuardedTable,
+    RowBefore,
+    RowChange,
+)
+from hbase_orm.index.protocol import attempt as attempts
+from hbase_orm.index.protocol.requests import permitted_epoch, read_before, refuse_corrupt_guard
+from hbase_orm.ops import Cell, CheckAndMutate, Protocol, Put, RowMutation, ask
+
+MAX_SEAL_ROUNDS: Final = 100
+"""The number of attempts to seal a row that other programs write all the time."""
+
+
+@dataclass(frozen=True, slots=True)
+class SealedRow:
+    """A row that is sealed, with all its data cells; it never changes again.
+
+    Attributes:
+        key: The key in the old table.
+        guard: The seal. Its timestamp is later than all that the old table's writers wrote or
+            deleted for the row, in the table and in index tables.
+        cells: The data cells; empty if the row was absent or deleted.
+    """
+
+    key: bytes
+    guard: GuardCell
+    cells: Mapping[bytes, Cell]
+
+
+def seal_row(table: GuardedTable, key: bytes, context: GuardContext) -> Protocol[SealedRow]:
+    """Seal a row of the old table, unless it is sealed already; an absent row is sealed too.
+
+    It is safe to repeat, and several processes may do it at once.
+
+    Args:
+        table: The old table.
+        key: The row's key there.
+        context: The clocks, random numbers and catalog leases.
+
+    Raises:
+        CorruptRowError: The row's guard does not decode.
+        ConflictError: Other programs wrote the row at every attempt.
+        CatalogLeaseError: The lease has expired, or the row has a newer epoch.
+        GatewayError: The row could not be read.
+    """
+    columns = (*table.families, GUARD_COLUMN)
+    for rounds in range(1, MAX_SEAL_ROUNDS + 1):
+        before = yield from read_before(table, key, columns, context)
+        if before.guard is not None and before.guard.is_sealed:
+            return SealedRow(key, before.guard, before.cells)
+        refuse_corrupt_guard(table, RowChange(key), before)
+        sealed = yield from _sealed(table, key, before, context)
+        if sealed is not None:
+            return sealed
+        if rounds > 1:
+            yield from context.retries.pause(rounds)
+    raise ConflictError(
+        "other writers changed the row at every attempt to seal it",
+        table=table.table,
+        row=key,
+        rounds=MAX_SEAL_ROUNDS,
+        fix="continue the move later",
+    )
+
+
+def _sealed(
+    table: GuardedTable, key: bytes, before: RowBefore, context: GuardContext
+) -> Protocol[SealedRow | None]:
+    """Seal a row if its guard is unchanged; return None if it changed, or without an answer."""
+    epoch = yield from permitted_epoch(table.table, context)
+    attempts.check_epoch(table.table, before, epoch)
+    guard = sealed_guard(
+        before.guard,
+        timestamp_ms=seal_timestamp(before),
+        nonce=context.nonce(),
+        epoch=epoch,
+    )
+    put = Put(GUARD_COLUMN, guard.encode(), guard.timestamp_ms)
+    mutation = RowMutation(key, puts=(put,))  # without TTL: the row must not come to life again
+    request = CheckAndMutate(table.table, GUARD_COLUMN, before.guard_bytes, mutation)
+    try:
+        is_applied = yield from ask(request)
+    except (RetryableError, ConnectionLostError):
+        return None
+    return SealedRow(key, guard, before.cells) if is_applied else None
+
+
+def seal_timestamp(before: RowBefore) -> int:
+    """Return the timestamp of a seal: later than everything that was read of the row."""
+    return before.newest_seen_ms + 1

@@ -1,0 +1,227 @@
+"""Translates rows, changes and indexes between the old and the new layout of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+from hbase_orm.errors import ConfigurationError, ConflictError, CorruptRowError
+from hbase_orm.index.entries.guard_cell import guard_of
+from hbase_orm.index.entries.targets import (
+    GUARD_COLUMN,
+    GuardedTable,
+    IndexTarget,
+    RowBefore,
+    RowChange,
+    with_guard,
+)
+from hbase_orm.ops import Cell, Row, StoredVersion
+
+
+@dataclass(frozen=True, slots=True)
+class RowTranslation:
+    """Pure functions between the old and the new layout of a row.
+
+    The functions get and return data cells only, never the guard.
+
+    Attributes:
+        to_new: Returns an existing old row in the new layout. Each cell keeps the timestamp of the
+            cell that it was made of. The row may be incomplete: with the cells of
+            `old_columns(columns)` the result has the new key, and the cells of `columns`.
+        old_key: Returns the old key of the row that has a new key. It is the inverse of the key
+            that `to_new` returns. So the old key is a function of the new key alone.
+        old_change: Returns the change of the old row for a change of the new row, without `reads`,
+            `check` and `decide`.
+        old_columns: Returns the old columns, or whole families, that are necessary for the new key
+            and for some columns or whole families of the new table. If the new key depends on
+            nothing but the old key, the result for no columns is empty.
+        older_versions: Translates all stored versions of an old row, if the move keeps older
+            versions of cells. None if it keeps only the newest ones.
+    """
+
+    to_new: Callable[[Row], Row]
+    old_key: Callable[[bytes], bytes]
+    old_change: Callable[[RowChange], RowChange]
+    old_columns: Callable[[frozenset[bytes]], frozenset[bytes]]
+    older_versions: Callable[[Sequence[StoredVersion]], Sequence[StoredVersion]] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TableMove:
+    """The two tables of a move, and the translation between their rows.
+
+    Attributes:
+        old: The old table, with its own indexes.
+        new: The new table, with its own indexes. No unique one is possible, unless the new key
+            depends on nothing but the old key.
+        translation: The translation of rows.
+        new_key_table: The index table of the old table that orders its rows by their new keys; each
+            entry's key is a new key. None if each row keeps its key.
+    """
+
+    old: GuardedTable
+    new: GuardedTable
+    translation: RowTranslation
+    new_key_table: str | None
+
+    def __post_init__(self) -> None:
+        """Raise an error for tables that cannot be moved row by row."""
+        if self.old.is_lww or self.new.is_lww:
+            raise ConfigurationError(
+                "only rows with guards can be moved while programs use them",
+                table=self.old.table,
+                fix="use a gateway with Thrift2",
+            )
+        if self.old.counters or self.new.counters:
+            raise ConfigurationError(
+                "a table with counters cannot be moved while programs use it",
+                table=self.old.table,
+                fix="increments change rows without their guards; move the table offline",
+            )
+        if self.key_columns and any(index.unique for index in self.new.indexes):
+            raise ConfigurationError(
+                "rows with unique values cannot be moved if their new key depends on their cells",
+                table=self.old.table,
+                fix="drop the unique index before the move, and add it afterwards",
+            )
+
+    @property
+    def key_columns(self) -> frozenset[bytes]:
+        """The old columns on which the new key depends."""
+        return self.translation.old_columns(frozenset())
+
+    def old_key(self, new_key: bytes) -> bytes:
+        """Return the old key of the row that has a new key."""
+        return self.translation.old_key(new_key)
+
+    def to_new(self, key: bytes, cells: Mapping[bytes, Cell]) -> Row | None:
+        """Return an old row, or some of its cells, in the new layout; None if it does not exist.
+
+        Raises:
+            CorruptRowError: The new key does not lead back to the old one.
+        """
+        if not self.old.exists(cells):
+            return None
+        row = self.translation.to_new(Row(key, dict(cells)))
+        if self.old_key(row.key) != key:
+            raise CorruptRowError(
+                "the old key cannot be computed from the row's new key",
+                table=self.old.table,
+                row=key,
+                new_row=row.key,
+                fix="the row's values contradict its key; correct them, or move the table offline",
+            )
+        return row
+
+    # --- the old table while it is written ----------------------------------------------------
+
+    def with_new_indexes(self) -> GuardedTable:
+        """Return the old table with the indexes that its writes maintain from INDEXING on.
+
+        Besides its own indexes these are the index of new keys and the indexes of the new table.
+        """
+        indexes = [*self.old.indexes, *map(self._translated, self.new.indexes)]
+        if self.new_key_table is not None:
+            indexes.append(self._new_keys(self.new_key_table))
+        return replace(self.old, indexes=tuple(indexes))
+
+    def _new_keys(self, table: str) -> IndexTarget:
+        return IndexTarget("new keys", table, self.key_columns, self._new_key)
+
+    def _new_key(self, key: bytes, values: Mapping[bytes, bytes]) -> frozenset[bytes]:
+        row = self.to_new(key, _cells(values))
+        return frozenset() if row is None else frozenset((row.key,))
+
+    def _translated(self, index: IndexTarget) -> IndexTarget:
+        """Return an index of the new table as an index of the old one, in the same index table.
+
+        Entries of a covering index stay unverified, so that readers look up their rows.
+        """
+        return IndexTarget(
+            f"new {index.name}",
+            index.table,
+            self.translation.old_columns(index.columns),
+            partial(self._translated_keys, index),
+            unique=index.unique,
+            owner_of=self._computed_new_key,
+            row_of=self.translation.old_key,
+            maintained_by_writes=index.maintained_by_writes,
+        )
+
+    def _computed_new_key(self, key: bytes) -> bytes:
+        """Return a row's new key without its cells, on which it does not depend."""
+        return self.translation.to_new(Row(key, {})).key
+
+    def _translated_keys(
+        self, index: IndexTarget, key: bytes, values: Mapping[bytes, bytes]
+    ) -> frozenset[bytes]:
+        row = self.to_new(key, _cells(values))
+        return frozenset() if row is None else index.entry_keys(row.key, _values(row))
+
+    def old_change(self, change: RowChange) -> RowChange:
+        """Return the change of the old row for a change of the new one.
+
+        Several new keys may share one old key. The old table has place for one of these rows, so
+        the change is refused if another one is there.
+        """
+        translated = self.translation.old_change(change)
+        reads = self.translation.old_columns(change.reads) | self.key_columns
+        check = partial(self._refuse_other_row, change.row) if self.key_columns else None
+        decide = (
+            None if change.decide is None else partial(self._decide, translated.row, change.decide)
+        )
+        return replace(translated, reads=reads, check=check, decide=decide)
+
+    def _refuse_other_row(self, new_key: bytes, before: RowBefore) -> None:
+        row = self.to_new(self.old_key(new_key), before.cells)
+        if row is not None and row.key != new_key:
+            raise ConflictError(
+                "another row has the same key in the old table",
+                table=self.old.table,
+                row=new_key,
+                other_row=row.key,
+                fix="write this row when the move has reached its phase MOVING",
+            )
+
+    def _decide(
+        self, key: bytes, decide: Callable[[RowBefore], RowChange], before: RowBefore
+    ) -> RowChange:
+        row = self.to_new(key, before.cells)
+        cells = {} if row is None else row.cells
+        return self.translation.old_change(decide(replace(before, cells=cells)))
+
+    # --- columns ------------------------------------------------------------------------------
+
+    def columns_of(self, columns: Iterable[bytes]) -> frozenset[bytes]:
+        """Return `columns` of the new table, all if there are none, and those for existence."""
+        wanted = frozenset(columns) or frozenset(self.new.families)
+        return wanted | self.new.existence_columns
+
+    def new_columns(self, columns: frozenset[bytes]) -> tuple[bytes, ...]:
+        """Return what to read of the new table to get `columns`, with the guard."""
+        return with_guard(columns)
+
+    def old_columns(self, columns: frozenset[bytes]) -> tuple[bytes, ...]:
+        """Return what to read of the old table to get `columns` of the new one, with the guard."""
+        return with_guard(self.translation.old_columns(columns) | self.old.existence_columns)
+
+
+def is_sealed(row: Row | None) -> bool:
+    """Return whether a row of the old table, read with its guard, is sealed."""
+    guard = None if row is None else guard_of(row.cells.get(GUARD_COLUMN))
+    return guard is not None and guard.is_sealed
+
+
+def data_cells(row: Row | None) -> dict[bytes, Cell]:
+    """Return the cells of a row without its guard; empty if there is no row."""
+    cells = {} if row is None else row.cells
+    return {column: cell for column, cell in cells.items() if column != GUARD_COLUMN}
+
+
+def _cells(values: Mapping[bytes, bytes]) -> dict[bytes, Cell]:
+    return {column: Cell(value, 0) for column, value in values.items()}
+
+
+def _values(row: Row) -> dict[bytes, bytes]:
+    return {column: cell.value for column, cell in row.cells.items()}

@@ -1,0 +1,473 @@
+"""The systems in which a table moves: some are explored in every run, the large ones by `make model`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Final
+
+from hbase_orm.moving.phases import Phase
+from tests.model.moving_tables import Layout, MoveSystem, Task, W
+from tests.support.replays import V1, V2
+
+INDEXING, PREPARED, MOVING, NEW = Phase.INDEXING, Phase.PREPARED, Phase.MOVING, Phase.NEW
+BYTE: Final[Layout] = "behind a byte"
+VALUE: Final[Layout] = "behind a value"
+SAME: Final[Layout] = "same key"
+
+ONE: Final[Mapping[bytes, Mapping[bytes, bytes]]] = {b"a": {V1: b"A", V2: b"X"}}
+TWO: Final = {**ONE, b"b": {V1: b"A", V2: b"Q"}}
+NONE: Final[Mapping[bytes, Mapping[bytes, bytes]]] = {}
+
+FAST_MS, SLOW_MS, REPAIR_MS = 50, 7, 100
+
+
+def put(phase: Phase, w: bytes = b"Y", key: bytes = b"na", clock_ms: int = 10) -> Task:
+    return Task("put", phase, key, {V1: b"A", W: w}, clock_ms)
+
+
+def insert(phase: Phase, w: bytes = b"I", key: bytes = b"na", clock_ms: int = 10) -> Task:
+    return Task("insert", phase, key, {V1: b"A", W: w}, clock_ms)
+
+
+def update(phase: Phase, w: bytes = b"U", key: bytes = b"na") -> Task:
+    return Task("update", phase, key, {W: w})
+
+
+def delete(phase: Phase, key: bytes = b"na", clock_ms: int = 10) -> Task:
+    return Task("delete", phase, key, clock_ms=clock_ms)
+
+
+def find(phase: Phase, w: bytes) -> Task:
+    return Task("find", phase, puts={W: w})
+
+
+MOVER: Final = Task("mover")
+EXPIRE: Final = Task("expire")
+COMPACT: Final = Task("compact")
+REPAIR: Final = Task("repair", MOVING, clock_ms=REPAIR_MS)
+OLD_REPAIR: Final = Task("old repair", PREPARED, clock_ms=REPAIR_MS)
+GET, SCAN = Task("get", PREPARED), Task("scan", PREPARED)
+CHANGE_OF_KEY: Final = Task("old put", INDEXING, b"a", {V1: b"B"})
+
+# --- one row --------------------------------------------------------------------------------------
+
+ONE_PUT = MoveSystem("a put that hands its row over", BYTE, ONE, (put(MOVING),))
+PREPARED_AND_MOVING = MoveSystem(
+    "a put of PREPARED and one of MOVING",
+    BYTE,
+    ONE,
+    (put(PREPARED), put(MOVING, b"Z")),
+    crashes=0,
+    at_least=19_000,
+)
+TWO_MOVING = MoveSystem(
+    "two puts of MOVING",
+    BYTE,
+    ONE,
+    (put(MOVING), put(MOVING, b"Z")),
+    crashes=0,
+    at_least=1_300,
+    losses=0,
+)
+TWO_UPDATES = MoveSystem(
+    "updates of two columns, of PREPARED and of MOVING",
+    BYTE,
+    ONE,
+    (update(PREPARED), Task("update", MOVING, b"na", {V1: b"Q"})),
+    at_least=9_200,
+    crashes=0,
+)
+DELETE_AND_INSERT = MoveSystem(
+    "a delete and an insert of MOVING", BYTE, ONE, (delete(MOVING), insert(MOVING)), at_least=14_000
+)
+DELETE_THEN_INSERT = MoveSystem(
+    "a delete of PREPARED and an insert of MOVING",
+    BYTE,
+    ONE,
+    (delete(PREPARED), insert(MOVING)),
+    at_least=15_000,
+)
+TWO_INSERTS = MoveSystem(
+    "an insert of PREPARED and one of MOVING",
+    BYTE,
+    NONE,
+    (insert(PREPARED), insert(MOVING, b"J")),
+    at_least=16_000,
+)
+DELETED_BY_A_FAST_CLOCK = MoveSystem(
+    "a row deleted by a fast clock, inserted by a slow one",
+    BYTE,
+    ONE,
+    (insert(MOVING, clock_ms=SLOW_MS), MOVER),
+    settled=(delete(PREPARED, clock_ms=FAST_MS),),
+    at_least=8_900,
+)
+DELETED_AND_REPAIRED = replace(
+    DELETED_BY_A_FAST_CLOCK,
+    name="a row deleted by a fast clock, inserted by a slow one beside a repair",
+    tasks=(insert(MOVING, clock_ms=SLOW_MS), replace(REPAIR, clock_ms=30)),
+    at_least=1_600,
+)
+DELETED_FOR_GOOD = MoveSystem(
+    "a delete, the mover, and guards expire",
+    BYTE,
+    ONE,
+    (delete(MOVING), MOVER, EXPIRE),
+    losses=0,
+    at_least=10_000,
+)
+COMPACTED = MoveSystem(
+    "the mover, a delete and a compaction",
+    BYTE,
+    ONE,
+    (MOVER, delete(MOVING), COMPACT),
+    crashes=0,
+    at_least=4_100,
+    losses=0,
+)
+
+# --- the mover and the phase NEW ------------------------------------------------------------------
+
+PUT_AND_MOVER = MoveSystem(
+    "a put of PREPARED and the mover", BYTE, ONE, (put(PREPARED), MOVER), at_least=12_000
+)
+TWO_MOVERS = MoveSystem("two movers", BYTE, ONE, (MOVER, MOVER), losses=0)
+LATE_INSERT = MoveSystem(
+    "an insert of PREPARED, the mover, and an insert of NEW",
+    BYTE,
+    NONE,
+    (insert(PREPARED), MOVER, insert(NEW, b"J")),
+    at_least=2_100,
+)
+MOVING_BESIDE_NEW = MoveSystem(
+    "an insert of MOVING, the mover, and an insert of NEW",
+    BYTE,
+    NONE,
+    (insert(MOVING), MOVER, insert(NEW, b"J")),
+    at_least=21_000,
+)
+PUT_BESIDE_NEW = MoveSystem(
+    "a put of MOVING, the mover, and a put of NEW",
+    BYTE,
+    ONE,
+    (put(MOVING), MOVER, put(NEW, b"Z")),
+    losses=0,
+    at_least=5_800,
+)
+DELETE_BESIDE_NEW = MoveSystem(
+    "a put of MOVING, the mover, a delete of NEW, and a reader",
+    BYTE,
+    ONE,
+    (put(MOVING), MOVER, delete(NEW), Task("get", MOVING)),
+    crashes=0,
+    losses=0,
+    at_least=6_000,
+)
+
+# --- readers --------------------------------------------------------------------------------------
+
+GET_BESIDE_PUT = MoveSystem(
+    "a read by keys, a put and a delete",
+    BYTE,
+    TWO,
+    (GET, put(MOVING), delete(MOVING, b"nb")),
+    crashes=0,
+    losses=0,
+    at_least=6_300,
+)
+SCAN_BESIDE_PUT = MoveSystem(
+    "a scan, a put and a delete",
+    BYTE,
+    TWO,
+    (SCAN, put(MOVING), delete(MOVING, b"nb")),
+    crashes=0,
+    losses=0,
+    at_least=28_000,
+)
+SCAN_BESIDE_INSERT = MoveSystem(
+    "a scan, and an insert between two rows",
+    BYTE,
+    {b"a": ONE[b"a"], b"c": ONE[b"a"]},
+    (SCAN, insert(MOVING, key=b"nb"), put(MOVING, key=b"nc")),
+    crashes=0,
+    losses=0,
+    at_least=16_000,
+)
+SCAN_BESIDE_MOVER = MoveSystem(
+    "a scan and the mover", BYTE, TWO, (SCAN, MOVER), losses=0, at_least=1_000
+)
+SCAN_BESIDE_NEW = MoveSystem(
+    "a scan of MOVING, the mover, and writes of NEW",
+    BYTE,
+    ONE,
+    (Task("scan", MOVING), MOVER, put(NEW), insert(NEW, b"J", b"nc")),
+    crashes=0,
+    losses=0,
+    at_least=9_200,
+)
+FIND_BESIDE_PUT = MoveSystem(
+    "a read by the index, and a put that leaves its value and a delete",
+    BYTE,
+    TWO,
+    (find(PREPARED, b"X"), put(MOVING), delete(MOVING, b"nb")),
+    crashes=0,
+    losses=0,
+    at_least=3_900,
+)
+FIND_THE_NEW_VALUE = MoveSystem(
+    "a read by the index, and a put that takes its value",
+    BYTE,
+    ONE,
+    (find(PREPARED, b"Y"), put(MOVING)),
+    at_least=1_500,
+)
+
+# --- repairs --------------------------------------------------------------------------------------
+
+REPAIR_BESIDE_PREPARED = MoveSystem(
+    "a repair of the new table, and a put of PREPARED",
+    BYTE,
+    ONE,
+    (REPAIR, put(PREPARED)),
+    losses=0,
+    at_least=2_900,
+)
+REPAIR_BESIDE_MOVING = MoveSystem(
+    "a repair of the new table, and a put of MOVING",
+    BYTE,
+    ONE,
+    (REPAIR, put(MOVING)),
+    losses=0,
+    at_least=3_800,
+)
+OLD_REPAIR_BESIDE_MOVING = MoveSystem(
+    "a repair through the old table, and a put of MOVING",
+    BYTE,
+    ONE,
+    (OLD_REPAIR, put(MOVING)),
+    at_least=6_100,
+)
+
+# --- the new key depends on a cell ----------------------------------------------------------------
+
+KEY_BESIDE_SCAN = MoveSystem(
+    "a change of the new key, and a scan",
+    VALUE,
+    ONE,
+    (CHANGE_OF_KEY, SCAN),
+    has_old_index=True,
+    at_least=10_000,
+)
+KEY_BESIDE_FIND = MoveSystem(
+    "a change of the new key, and a read by the index",
+    VALUE,
+    ONE,
+    (CHANGE_OF_KEY, find(PREPARED, b"X")),
+    at_least=4_900,
+)
+KEY_BESIDE_UPDATE = MoveSystem(
+    "a change of the new key, and an update of PREPARED of the former one",
+    VALUE,
+    ONE,
+    (CHANGE_OF_KEY, update(PREPARED, key=b"Aa")),
+    losses=0,
+    at_least=760,
+)
+KEY_TAKEN = MoveSystem(
+    "a put of PREPARED whose old key another row has",
+    VALUE,
+    ONE,
+    (put(PREPARED, key=b"Ba"),),
+    at_least=3,
+)
+FORMER_KEY = MoveSystem(
+    "a row that left its new key by a fast clock, and an insert there by a slow one",
+    VALUE,
+    ONE,
+    (insert(MOVING, key=b"Aa", clock_ms=SLOW_MS), put(MOVING, b"Z", key=b"Ba")),
+    losses=0,
+    settled=(replace(CHANGE_OF_KEY, clock_ms=FAST_MS),),
+    at_least=1_100,
+)
+TWO_KEYS_OF_ONE = MoveSystem(
+    "two inserts of one old key, and the mover",
+    VALUE,
+    NONE,
+    (insert(MOVING, key=b"Aa"), insert(MOVING, b"J", key=b"Ba"), MOVER),
+    crashes=0,
+    losses=0,
+    at_least=16_000,
+)
+
+# --- the key stays --------------------------------------------------------------------------------
+
+SAME_PUT_AND_MOVER = MoveSystem(
+    "the key stays: a put of PREPARED and the mover",
+    SAME,
+    ONE,
+    (put(PREPARED, key=b"a"), MOVER),
+    losses=0,
+    at_least=1_000,
+)
+SAME_SCAN = MoveSystem(
+    "the key stays: a scan, a put and a delete",
+    SAME,
+    TWO,
+    (Task("scan", MOVING), put(MOVING, key=b"a"), delete(MOVING, b"b")),
+    crashes=0,
+    losses=0,
+    at_least=21_000,
+)
+
+# --- unique values --------------------------------------------------------------------------------
+
+BOTH_CLAIM = MoveSystem(
+    "a row of PREPARED and one of MOVING want one value",
+    BYTE,
+    TWO,
+    (update(PREPARED, b"C"), update(MOVING, b"C", b"nb")),
+    crashes=0,
+    losses=0,
+    is_unique=True,
+    tries=2,
+    at_least=16_000,
+)
+BOTH_CLAIM_MOVING = MoveSystem(
+    "two rows of MOVING want one value",
+    BYTE,
+    TWO,
+    (update(MOVING, b"C"), update(MOVING, b"C", b"nb")),
+    crashes=0,
+    losses=0,
+    is_unique=True,
+    tries=2,
+    at_least=2_000,
+)
+TAKEN_OVER = MoveSystem(
+    "a row of PREPARED leaves a value, one of MOVING takes it",
+    BYTE,
+    TWO,
+    (update(PREPARED, b"C"), update(MOVING, b"X", b"nb")),
+    losses=0,
+    is_unique=True,
+    tries=2,
+    at_least=1_500,
+)
+TAKEN_BACK = MoveSystem(
+    "a row of MOVING leaves a value, one of PREPARED takes it",
+    BYTE,
+    TWO,
+    (update(MOVING, b"C"), update(PREPARED, b"X", b"nb")),
+    losses=0,
+    is_unique=True,
+    tries=2,
+    at_least=1_000,
+)
+
+MOVE_SYSTEMS: Final = (
+    ONE_PUT,
+    PREPARED_AND_MOVING,
+    TWO_MOVING,
+    TWO_UPDATES,
+    DELETE_AND_INSERT,
+    DELETE_THEN_INSERT,
+    TWO_INSERTS,
+    DELETED_BY_A_FAST_CLOCK,
+    DELETED_AND_REPAIRED,
+    DELETED_FOR_GOOD,
+    COMPACTED,
+    PUT_AND_MOVER,
+    TWO_MOVERS,
+    LATE_INSERT,
+    MOVING_BESIDE_NEW,
+    PUT_BESIDE_NEW,
+    GET_BESIDE_PUT,
+    SCAN_BESIDE_PUT,
+    SCAN_BESIDE_INSERT,
+    SCAN_BESIDE_MOVER,
+    SCAN_BESIDE_NEW,
+    FIND_BESIDE_PUT,
+    FIND_THE_NEW_VALUE,
+    REPAIR_BESIDE_PREPARED,
+    REPAIR_BESIDE_MOVING,
+    OLD_REPAIR_BESIDE_MOVING,
+    KEY_BESIDE_SCAN,
+    KEY_BESIDE_FIND,
+    KEY_BESIDE_UPDATE,
+    KEY_TAKEN,
+    FORMER_KEY,
+    TWO_KEYS_OF_ONE,
+    SAME_PUT_AND_MOVER,
+    SAME_SCAN,
+    BOTH_CLAIM,
+    BOTH_CLAIM_MOVING,
+    TAKEN_OVER,
+    TAKEN_BACK,
+)
+"""Explored in every run."""
+
+
+def with_faults(system: MoveSystem, *, crashes: int = 1, losses: int = 1) -> MoveSystem:
+    name = f"{system.name}; crashes {crashes}, losses {losses}"
+    return replace(system, name=name, crashes=crashes, losses=losses)
+
+
+LARGE_MOVES: Final = (
+    DELETE_BESIDE_NEW,
+    with_faults(TWO_UPDATES),
+    with_faults(PREPARED_AND_MOVING),
+    with_faults(TWO_MOVING),
+    with_faults(PREPARED_AND_MOVING, crashes=2, losses=1),
+    with_faults(PUT_BESIDE_NEW),
+    with_faults(DELETED_FOR_GOOD),
+    with_faults(COMPACTED),
+    with_faults(REPAIR_BESIDE_PREPARED),
+    with_faults(REPAIR_BESIDE_MOVING),
+    with_faults(KEY_BESIDE_UPDATE),
+    with_faults(FORMER_KEY),
+    with_faults(TWO_KEYS_OF_ONE, losses=0),
+    with_faults(SAME_PUT_AND_MOVER),
+    with_faults(SCAN_BESIDE_MOVER),
+    with_faults(FIND_BESIDE_PUT, losses=0),
+    with_faults(GET_BESIDE_PUT, losses=0),
+    with_faults(SCAN_BESIDE_NEW, losses=0),
+    with_faults(BOTH_CLAIM, losses=0),
+    with_faults(BOTH_CLAIM_MOVING),
+    with_faults(TAKEN_OVER),
+    with_faults(TAKEN_BACK),
+    MoveSystem(
+        "a repair through the old table, and puts of PREPARED and of MOVING",
+        BYTE,
+        ONE,
+        (OLD_REPAIR, put(PREPARED), put(MOVING, b"X")),
+        crashes=0,
+        losses=0,
+        at_least=100_000,
+    ),
+    MoveSystem(
+        "puts of PREPARED and of MOVING beside the mover",
+        BYTE,
+        ONE,
+        (put(PREPARED), put(MOVING, b"Z"), MOVER),
+        losses=0,
+        at_least=100,
+    ),
+    MoveSystem(
+        "puts of PREPARED and of MOVING beside a scan",
+        BYTE,
+        ONE,
+        (put(PREPARED), put(MOVING, b"Z"), SCAN),
+        losses=0,
+        at_least=100,
+    ),
+    MoveSystem(
+        "an insert of PREPARED, a delete of MOVING, and a read by the index",
+        BYTE,
+        NONE,
+        (insert(PREPARED), delete(MOVING), find(PREPARED, b"I")),
+        losses=0,
+        at_least=100,
+    ),
+)
+"""Explored by `make model`, besides the others."""
