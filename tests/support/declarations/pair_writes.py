@@ -67,8 +67,13 @@ class PairWrites(PairReads):
         """Return whether a model may write whole rows: with guards, they need the anchor."""
         return not (self.recorded.is_guarded and is_view(self.recorded, built.spec))
 
+    def _inserts(self, built: Built) -> bool:
+        """Return whether a model may insert rows: a view without the anchor must be recorded."""
+        is_known = self.is_view_recorded or not is_view(self.recorded, built.spec)
+        return is_known and self._makes_rows(built)
+
     def _insert_existing(self, engine: Engine, built: Built, row: RowId) -> None:
-        error = DuplicateRowError if self._makes_rows(built) else SchemaDriftError
+        error = DuplicateRowError if self._inserts(built) else SchemaDriftError
         with engine.session() as session, pytest.raises(error):
             session.insert(self._object(built, row, is_kept=False))
         self._check_cells()
@@ -86,7 +91,13 @@ class PairWrites(PairReads):
             with pytest.raises(SchemaDriftError):
                 session.flush()
         elif has_thrift2 and not obj.__schema__.dynamics and self.chance.random() < 0.5:
-            session.insert(obj)
+            if self._inserts(built):
+                session.insert(obj)
+            else:
+                with pytest.raises(SchemaDriftError, match="would not see this row"):
+                    session.insert(obj)
+                session.add(obj)
+                session.flush()
         else:
             session.add(obj)
             session.flush()
