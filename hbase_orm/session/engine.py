@@ -105,7 +105,7 @@ class Engine(IndexAdmin, TableAdmin, LiveTables):
         self._runtime.clean_up.finish()
 
     def close(self) -> None:
-        """Finish the clean-up and close every connection; the engine is unusable afterwards."""
+        """Send the waiting deletes of stale index entries, and close every connection."""
         self._runtime.close()
 
     def session(self) -> Session:
@@ -166,23 +166,19 @@ class Engine(IndexAdmin, TableAdmin, LiveTables):
 
         Args:
             models: The models.
-            periods: The first time (included) and the last (excluded), for models with a table for
-                each period.
+            periods: For models with a table for each period: the first time, and the last, excluded.
 
         Raises:
             SchemaError: Two models of one table declare different options of the table or of a
                 family, or different codecs for one column; then nothing was sent. Or one of these
                 is wrong with an existing table:
 
-                - It has no family for guards, or the table of an index is missing.
-                - It is empty although its index has entries.
+                - It belongs to a dictionary or to sequences, or has no family for guards.
+                - The table of an index is missing, or has entries although the table is empty.
                 - It has rows although the table of a dictionary is missing.
-                - It belongs to a dictionary or to sequences.
-            TableHeldError: Another program uses a table exclusively that would be created, or gets
-                a new record; nothing was created.
-            SchemaDriftError: A model contradicts the record of its table, or would hide rows: none
-                of its required columns is in all of them. Nothing was created, unless another
-                program wrote the record only then.
+            TableHeldError: Another program uses one of the tables exclusively; nothing was created.
+            SchemaDriftError: A model contradicts the record of its table, or would hide rows.
+                Nothing was created, unless another program wrote the record only then.
             RecordError: A record is damaged, or a newer version wrote it.
             ConfigurationError: `periods` is missing, or given although no model needs it.
             FeatureMissingError: A missing table needs a Thrift2 gateway; nothing was created.
