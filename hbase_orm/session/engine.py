@@ -166,7 +166,7 @@ class Engine(IndexAdmin, TableAdmin, LiveTables):
 
         Args:
             models: The models.
-            periods: For models with a table for each period: the first time, and the last, excluded.
+            periods: For models with a table for each period: the first time, the last (excluded).
 
         Raises:
             SchemaError: Two models of one table declare different options of the table or of a

@@ -8,9 +8,11 @@ from typing import Any
 
 from hbase_orm.errors import DeclarationError
 from hbase_orm.index.catalog.declaration_text import declaration_texts
+from hbase_orm.index.catalog.entry_details import without_details
 from hbase_orm.record.declaration import Declaration
 from hbase_orm.record.rebuilding.class_bodies import RecordedClass
 from hbase_orm.record.snapshots import rows_of
+from hbase_orm.record.specifications import equal_codec
 from hbase_orm.schema import TableSchema
 
 
@@ -25,12 +27,16 @@ def check_agrees(schema: TableSchema, recorded: RecordedClass, declaration: Decl
         raise _differs(recorded, "row key", recorded.rows.key, rows.key)
     for column, own in rows.columns.items():
         known = recorded.rows.columns[column]
-        if replace(own, is_required=False) != replace(known, is_required=False):
+        plain = replace(own, is_required=known.is_required, codec=known.codec)
+        if plain != known or not equal_codec(known.codec, own.codec):
             raise _differs(recorded, f"column {column.decode(errors='replace')}", known, own)
     for index in schema.indexes:
         entries = declaration.indexes[index.name].entries
-        texts = [declaration_texts(schema, names)[index.name] for names in _names(recorded)]
-        if entries not in texts:
+        texts = [
+            without_details(declaration_texts(schema, names)[index.name])
+            for names in _names(recorded)
+        ]
+        if without_details(entries) not in texts:
             raise _differs(recorded, f"index {index.name}", entries, texts[-1])
 
 
