@@ -146,7 +146,7 @@ class Group(click.Group):
 
 
 class LateGroup(Group):
-    """A group that imports a topic's module only when its command is needed."""
+    """A group whose topics, commands given as `module:attribute`, are imported when needed."""
 
     def __init__(self, *args: Any, topics: Mapping[str, str], **kwargs: Any) -> None:
         """Create a group; `topics` has a `module:attribute` for each command's name."""
@@ -158,7 +158,7 @@ class LateGroup(Group):
         return [*super().list_commands(ctx), *self._topics]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return the command of this name; import its module if the command is a topic."""
+        """Return the command of this name; if it is one of `topics`, its module is imported now."""
         if cmd_name not in self._topics:
             return super().get_command(ctx, cmd_name)
         module, _, attribute = self._topics[cmd_name].partition(":")

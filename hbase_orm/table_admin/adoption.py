@@ -64,8 +64,8 @@ class Adoption:
         sampled: The number of sampled rows.
         undeclared: The columns that no model declares, each with the number of sampled rows that
             have it.
-        lacking: The columns that a model requires, each with the number of its sampled rows that
-            lack it. In the record these columns are not required.
+        lacking: The columns that a model requires, each with the number of the model's sampled rows
+            that lack the column. In the record these columns are not required.
         record: The record; None if nothing is written.
         has_id: Whether the tables get the id of the record. Thrift1 cannot set an id. Without an id
             a later table of the same name may not be distinguished from this one.
@@ -180,10 +180,10 @@ def adopt(plan: AdoptionPlan) -> Protocol[None]:
 
 
 def _live(pattern: str, bounds: Sequence[BoundModel]) -> Protocol[dict[str, TableDescriptor]]:
-    """Return the descriptors of the existing tables by name.
+    """Return the descriptors of the models' existing tables, by name.
 
     Raises:
-        TableNotFoundError: No table exists.
+        TableNotFoundError: None of the tables exists; the error names `pattern`.
     """
     live: dict[str, TableDescriptor] = {}
     for name in (yield from bounds[0].tables.existing()):

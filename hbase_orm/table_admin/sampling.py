@@ -141,7 +141,7 @@ def kind_of(schema: TableSchema) -> str:
 
 
 def _reason(bounds: Sequence[BoundModel], row: Row) -> str:
-    """Return why the first of these models does not decode a row; empty if all decode it."""
+    """Return the reason of the first model that cannot decode a row; empty if all models can."""
     for bound in bounds:
         try:
             names = frozenset(column.name for column in bound.schema.deferred) or NO_FIELDS

@@ -146,7 +146,7 @@ def check_number(option: str, value: object, least: float, most: float) -> None:
 
 
 def check_pace(rows_per_second: float | None, gateway_timeout_s: float) -> None:
-    """Raise an error if the rate or the timeout of a build is out of range.
+    """Raise an error if the rate or the gateway timeout of long work is out of range.
 
     Raises:
         ConfigurationError: The value is wrong; the error names the option and its range.

@@ -107,8 +107,8 @@ def warn_of_differences(
 ) -> None:
     """Collect differences between an existing table and the model that could lose data.
 
-    These are missing families and another row key. Other differences (TTL, versions, splits) are
-    not logged. Nothing is changed, and no error is raised.
+    These are families that the table lacks, and a row key other than the model's. Other differences
+    (TTL, versions, splits) are not collected. Nothing is changed, and no error is raised.
     """
     known = {family.name for family in existing.families}
     missing = [name for name in schema.family_names if name not in known]

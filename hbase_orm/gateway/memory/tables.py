@@ -224,7 +224,7 @@ def _namespace_of(name: str) -> str:
 def _check_splits(split_keys: Sequence[bytes]) -> None:
     if b"" in split_keys or len(set(split_keys)) < len(split_keys):
         raise RejectedError(
-            "split keys are empty or repeated",
+            "a split key is empty or occurs twice",
             split_keys=tuple(split_keys),
             fix="give distinct, non-empty split keys",
         )

@@ -92,8 +92,8 @@ class Thrift1Gateway(ThriftGateway):
 
     Requests have these limits:
 
-    - A `MutateRow`, and each row of a `MutateRows`, has either puts or deletes. All of them have
-      the same timestamp.
+    - A `MutateRow`, and each row of a `MutateRows`, has either puts or deletes. The changes of one
+      row all have the same timestamp; rows of a `MutateRows` may have different ones.
     - A `CheckAndMutate` has a comparison for equality, and one put without timestamp and TTL.
     - An `Increment` has one column.
     - A `CreateTable` has no split keys, and only options that Thrift1 knows.

@@ -32,7 +32,7 @@ _CODES: Final = "codes"
 
 
 def details_text(schema: TableSchema, index: IndexSchema) -> str:
-    """Return the details of an index as a text that follows its declaration; empty without any."""
+    """Return the text to append to an index's declaration text; empty if it has no details."""
     codecs = {
         str(place): _parameters(own)
         for place, own in enumerate(map(_own_codec, *_parts(schema, index)))

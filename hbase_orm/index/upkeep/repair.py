@@ -103,7 +103,7 @@ def repair_entry(
     Args:
         target: The write target of the table.
         index: The index.
-        context: Clocks, randomness and the catalog's permission.
+        context: The clock, the random bytes, the retries and the catalog lease.
         entry_key: The key of the entry.
         entry_timestamp_ms: The newest timestamp of the entry's cells. It is not used for a unique
             index: the claim is read again.
@@ -216,7 +216,7 @@ def repair_pass(
         index: The index.
         base_key_of: A function that returns the row key at the end of an entry's key. It is not
             called for a unique index, whose claims hold the row key.
-        context: Clocks, randomness and the catalog's permission.
+        context: The clock, the random bytes, the retries and the catalog lease.
         min_age_ms: Entries younger than this are not repaired if the repair needs a fence.
         key_range: The range of entry keys to check; None means all.
         page_rows: The number of entries of a page; only one page is held in memory.

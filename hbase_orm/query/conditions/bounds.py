@@ -158,8 +158,10 @@ def _narrow_by(
 def _narrow_by_none(bounds: Bounds, operator: Operator) -> None:
     if operator == "!=":
         bounds.excludes_none = True
-    elif operator != "==" or bounds.excludes_none:
-        raise NothingMatchesError("a comparison with None is false for every row")
+    elif operator != "==":
+        raise NothingMatchesError("None is neither less nor greater than any value")
+    elif bounds.excludes_none:
+        raise NothingMatchesError("another condition, or the row key, excludes None")
     else:
         _narrow_equal(bounds, (None,))
 
