@@ -158,10 +158,8 @@ def _narrow_by(
 def _narrow_by_none(bounds: Bounds, operator: Operator) -> None:
     if operator == "!=":
         bounds.excludes_none = True
-    elif operator != "==":
-        raise NothingMatchesError("None is neither less nor greater than any value")
-    elif bounds.excludes_none:
-        raise NothingMatchesError("another condition, or the row key, excludes None")
+    elif operator != "==" or bounds.excludes_none:
+        raise NothingMatchesError("no value is less or greater than None, or None is excluded")
     else:
         _narrow_equal(bounds, (None,))
 
