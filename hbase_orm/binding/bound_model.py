@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from hbase_orm.binding.addressing.keys import RowKeys
 from hbase_orm.binding.addressing.tables import Tables
+from hbase_orm.binding.catalog_cache import CatalogCache
 from hbase_orm.binding.dictionaries import LoadedNames, Numbers
 from hbase_orm.errors import CorruptRowError, RowKeyError, SchemaDriftError, ValidationError
 from hbase_orm.gateway.checks import CELL_OVERHEAD_BYTES
@@ -16,6 +17,7 @@ from hbase_orm.index.entries.targets import MARKER_VALUE, GuardedTable
 from hbase_orm.model import Model
 from hbase_orm.ops import MAX_CELL_BYTES, MAX_ROW_KEY_BYTES, Protocol, Row
 from hbase_orm.query import Select, Shapes
+from hbase_orm.record.differences import Difference
 from hbase_orm.rowkey import DecodedKey, KeyContext, KeyLayout
 from hbase_orm.schema import NO_FIELDS, Matches, TableSchema
 
@@ -24,6 +26,26 @@ _SURELY_FITS_BYTES: Final = MAX_CELL_BYTES - MAX_ROW_KEY_BYTES - 1024
 
 # Rows usually belong to a few periods at a time. Beyond this number the cache is emptied.
 PERIODS_KEPT: Final = 400
+
+COMPARED: Final = "record"
+"""The key of the last comparison with the table's record in `BoundModel.as_catalogued`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """The result of the comparison of a model with a record.
+
+    Attributes:
+        record: The bytes of the record; empty if there was none or it could not be read.
+        model: The model to use; None if the model is refused.
+        differing: The differences.
+        is_certain: Whether the table is certainly the one that the record describes.
+    """
+
+    record: bytes
+    model: BoundModel | None
+    differing: tuple[Difference, ...] = ()
+    is_certain: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +78,8 @@ class BoundModel:
             warning. If False, such a model is refused.
         as_catalogued: The results of `maintained_table`, `readable_model` and `usable_model` for
             the catalog entry and the record that were read last.
+        declared_table: The declared name of the table; with a table for each period, the pattern of
+            names.
     """
 
     model: type[Model]
@@ -77,20 +101,45 @@ class BoundModel:
     as_catalogued: dict[str, Any] = field(
         default_factory=dict[str, Any], init=False, repr=False, compare=False
     )
+    declared_table: str = field(init=False, repr=False, compare=False)
     _in_periods: dict[datetime, BoundModel] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
 
     def __post_init__(self) -> None:
-        """Create the empty cache `matches`."""
+        """Create the empty cache `matches`, and set `declared_table`."""
         object.__setattr__(self, "matches", Matches(self.schema))
+        object.__setattr__(self, "declared_table", self.tables.declared)
 
-    # --- which table ------------------------------------------------------------------------------
+    # --- the comparison with the table's record ---------------------------------------------------
 
     @property
-    def declared_table(self) -> str:
-        """The declared name of the table; with a table for each period, the pattern of names."""
-        return self.tables.declared
+    def as_compared(self) -> BoundModel:
+        """The model to use according to the last comparison with the table's record.
+
+        It is this one if there was no comparison, or if the comparison refused the model.
+        """
+        known = self.as_catalogued.get(COMPARED)
+        return self if known is None or known.model is None else known.model
+
+    def is_compared(self, catalog: CatalogCache) -> bool:
+        """Return whether `as_compared` may be used without a request.
+
+        That is so if the record was read less than a lease ago and permits the model, or if the
+        table is foreign.
+        """
+        if self.schema.is_foreign:
+            return True
+        read = catalog.fresh(self.declared_table)
+        known = self.as_catalogued.get(COMPARED)
+        return (
+            read is not None
+            and known is not None
+            and known.model is not None
+            and read.record == known.record
+        )
+
+    # --- which table ------------------------------------------------------------------------------
 
     def with_table_of(self, values: Mapping[str, Any]) -> BoundModel:
         """Return this bound model for the table that holds the row of these field values.

@@ -13,10 +13,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
-from hbase_orm.binding.bound_model import BoundModel
+from hbase_orm.binding.bound_model import COMPARED, BoundModel, Checked
 from hbase_orm.binding.catalog_cache import CatalogCache
 from hbase_orm.binding.protocol import written_table
 from hbase_orm.binding.table_identity import Identity, identity
@@ -38,25 +38,6 @@ from hbase_orm.record.specifications import equal_codec
 from hbase_orm.schema import TableSchema, record_types_of
 
 logger = logging.getLogger("hbase_orm.session")
-
-_CHECKED: Final = "recorded"
-
-
-@dataclass(frozen=True, slots=True)
-class Checked:
-    """The result of the comparison of a model with a record.
-
-    Attributes:
-        record: The bytes of the record; empty if there was none or it could not be read.
-        model: The model to use; None if the model is refused.
-        differing: The differences.
-        is_certain: Whether the table is certainly the one that the record describes.
-    """
-
-    record: bytes
-    model: BoundModel | None
-    differing: tuple[Difference, ...] = ()
-    is_certain: bool = True
 
 
 def usable_model(
@@ -96,17 +77,17 @@ def usable_model(
                 table,
                 error,
             )
-        return _used(bound, bound.as_catalogued.get(_CHECKED) or _noted(bound, Checked(b"", bound)))
-    known = bound.as_catalogued.get(_CHECKED)
+        return _used(bound, bound.as_catalogued.get(COMPARED) or _noted(bound, Checked(b"", bound)))
+    known = bound.as_catalogued.get(COMPARED)
     if known is None or known.record != stored:
         known = _noted(bound, (yield from _compared(bound, stored, catalog, features)))
     return _used(bound, known)
 
 
 def _noted(bound: BoundModel, checked: Checked) -> Checked:
-    bound.as_catalogued[_CHECKED] = checked
+    bound.as_catalogued[COMPARED] = checked
     if checked.model is not None:
-        checked.model.as_catalogued[_CHECKED] = checked
+        checked.model.as_catalogued[COMPARED] = checked
     return checked
 
 
@@ -114,33 +95,6 @@ def _used(bound: BoundModel, checked: Checked) -> BoundModel:
     if checked.model is None:
         raise drift_error(bound.schema, checked.differing, is_certain=checked.is_certain)
     return checked.model
-
-
-def last_usable(bound: BoundModel) -> BoundModel:
-    """Return the model to use according to the last comparison; send nothing.
-
-    Return `bound` if there was no comparison, or if the comparison refused the model.
-    """
-    known = bound.as_catalogued.get(_CHECKED)
-    return bound if known is None or known.model is None else known.model
-
-
-def is_fresh(bound: BoundModel, catalog: CatalogCache) -> bool:
-    """Return whether `last_usable` returns what `usable_model` would, without any request.
-
-    That is so if the record was read less than a lease ago and permits the model, or if the table
-    is foreign.
-    """
-    if bound.schema.is_foreign:
-        return True
-    read = catalog.fresh(bound.declared_table)
-    known = bound.as_catalogued.get(_CHECKED)
-    return (
-        read is not None
-        and known is not None
-        and known.model is not None
-        and read.record == known.record
-    )
 
 
 def _compared(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from itertools import islice
@@ -71,7 +71,7 @@ class Stream(Iterator[T], Generic[T]):
         """
         self._items = items
         self._close = close
-        self._staleness = staleness or Staleness()
+        self._staleness = staleness
         self._is_under_way = False
 
     @property
@@ -81,7 +81,7 @@ class Stream(Iterator[T], Generic[T]):
         Only statements with `.consistency("timeline")` read from replicas. The results are read
         some at a time, so the value is final at the end of the stream.
         """
-        return self._staleness.is_stale
+        return self._staleness is not None and self._staleness.is_stale
 
     def __next__(self) -> T:
         """Return the next result.
@@ -170,12 +170,12 @@ class PlannedRead:
         after: A function to call after the read. It returns the protocol that repairs index
             entries, or None if there are no entries to repair. The attribute is None if the read
             collects no entries.
-        staleness: Records whether a replica answered.
+        staleness: Records whether a replica answered; None if no replica can answer.
     """
 
     rows: Rows
     after: Callable[[], Protocol[None] | None] | None = None
-    staleness: Staleness = field(default_factory=Staleness)
+    staleness: Staleness | None = None
 
 
 def read_of(

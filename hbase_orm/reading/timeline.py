@@ -12,12 +12,12 @@ from hbase_orm.query import ANY_INDEX, Select
 
 
 def check_can_read_timeline(stmt: Select[Any], features: Collection[Feature]) -> None:
-    """Raise an error if a statement is a timeline read and the gateway cannot send it.
+    """Raise an error if the gateway cannot send a timeline read.
 
     Raises:
         FeatureMissingError: The engine has no Thrift2 gateway.
     """
-    if stmt.is_timeline and Feature.TIMELINE not in features:
+    if Feature.TIMELINE not in features:
         raise FeatureMissingError(
             "timeline reads need a Thrift2 gateway",
             model=stmt.model.__name__,

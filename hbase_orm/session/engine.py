@@ -12,7 +12,7 @@ from hbase_orm.binding.addressing.tables import refuse_needless_periods
 from hbase_orm.binding.bound_model import BoundModel
 from hbase_orm.binding.bound_tables import bind, checked_model
 from hbase_orm.binding.dictionaries import Dictionaries, in_namespace
-from hbase_orm.binding.recorded_models import last_usable, usable_model
+from hbase_orm.binding.recorded_models import usable_model
 from hbase_orm.binding.runtime import Runtime
 from hbase_orm.binding.table_creation import model_tables as tables
 from hbase_orm.binding.table_creation.existing_tables import TableWarnings
@@ -344,7 +344,7 @@ class Engine(IndexAdmin, TableAdmin, LiveTables):
         entry = self._bound.get(model) if isinstance(model, type) else None
         # A base's schema changes when a record type joins.
         if entry is not None and entry[0] is model.__schema__:
-            return last_usable(entry[1])
+            return entry[1].as_compared
         options = self.options
         bound = bind(
             model,

@@ -15,7 +15,6 @@ from typing import Any, TypeVar
 
 from hbase_orm.binding.bound_model import BoundModel
 from hbase_orm.binding.dictionaries import LoadedNames
-from hbase_orm.binding.recorded_models import is_fresh
 from hbase_orm.binding.runtime import Runtime
 from hbase_orm.errors import MultipleRowsError, RowNotFoundError, SchemaError
 from hbase_orm.model import Model
@@ -147,7 +146,7 @@ class Reader:
         read = read_of(stmt, chosen, bound, runtime.writer)
         reading = request.page(read.rows, chosen, lambda obj: self._attach_whole(stmt, bound, obj))
         page = runtime.read(reading, read.after).result()
-        if read.staleness.is_stale:
+        if read.staleness is not None and read.staleness.is_stale:
             page = replace(page, stale=True)
         self._load_related(stmt, page.items)
         return page
@@ -188,8 +187,9 @@ class Reader:
             FeatureMissingError: A timeline read has no Thrift2 gateway.
         """
         bound, catalog = self._state.bound(stmt.model), self._runtime.catalog
-        check_can_read_timeline(stmt, self._runtime.features)
-        if not is_fresh(bound, catalog):
+        if stmt.is_timeline:
+            check_can_read_timeline(stmt, self._runtime.features)
+        if not bound.is_compared(catalog):
             # The record is the better reason to refuse a model than its indexes are.
             with suppress(SchemaError):
                 if isinstance(offline_result(planned(stmt, bound, catalog)), EmptyPlan):

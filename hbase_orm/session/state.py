@@ -7,7 +7,6 @@ from typing import Any, TypeVar
 from weakref import ref
 
 from hbase_orm.binding.bound_model import BoundModel
-from hbase_orm.binding.recorded_models import is_fresh
 from hbase_orm.binding.runtime import Runtime
 from hbase_orm.errors import ConfigurationError, QueryError, ValidationError
 from hbase_orm.model import Model, check_key_arguments
@@ -164,7 +163,7 @@ class SessionState:
     def unread(self, *models: type[Model]) -> list[type[Model]]:
         """Return the models that must be compared with the record of their table before use."""
         catalog = self.runtime.catalog
-        return [model for model in models if not is_fresh(self.bound(model), catalog)]
+        return [model for model in models if not self.bound(model).is_compared(catalog)]
 
     def bound(self, model: type[Model]) -> BoundModel:
         """Return the bound model of a model: the model with its tables in this engine.
