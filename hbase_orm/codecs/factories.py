@@ -246,11 +246,11 @@ def enum(type_: type[E], /, *, desc: bool = False) -> Codec[E]:
     inner = _DEFAULTS.get(kinds.pop()) if len(kinds) == 1 else None
     if inner is None:
         raise SchemaError(
-            "the values of the members do not have the same type, so no single codec stores "
-            "them all",
+            "no default codec stores the values of all members",
             codec=Enumerated.name,
             enum=type_.__name__,
-            fix="give all members values of the same type, or write codecs.code({...})",
+            fix="give all members values of one type that has a default codec, such as str or int, "
+            "or write codecs.code({...})",
         )
     return Enumerated(type_=type_, inner=inner, desc=desc)
 

@@ -192,7 +192,10 @@ class BucketOf(OneOfNumbers):
     """A bucket that is computed from a number or a time, modulo the number of buckets."""
 
     def compute(self, *values: Any) -> bytes:
-        """Return the encoded bucket of a number, a time, or the start of a period."""
+        """Return the encoded bucket: an integer modulo the number of buckets.
+
+        The integer is the number, the time in its codec's unit, or the number of the period.
+        """
         source = self.inputs[0]
         if isinstance(source.derivation, PeriodOf):
             number = source.derivation.unit.number(values[0])

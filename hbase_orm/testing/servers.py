@@ -142,7 +142,7 @@ class RealHBase:
         return f"{address}/{namespace}?{options}"
 
     def drop_tables(self, prefix: str) -> None:
-        """Drop every table whose name starts with `prefix`, in any namespace."""
+        """Drop every table whose name starts with `prefix`, with or without its namespace."""
         cleanup.drop_tables(self.url, prefix)
 
     def drop_namespace(self, namespace: str) -> None:

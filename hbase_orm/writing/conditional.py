@@ -118,8 +118,8 @@ def _refuse_unrecorded_view(schema: TableSchema) -> None:
     """
     if schema.existence is not None and not schema.existence.is_recorded:
         raise SchemaDriftError(
-            "inserts of the table's other models would not see this row: the record does not "
-            "have the model, which leaves out the column that their rows have",
+            "inserts of the table's other models would not see this row: this model leaves out "
+            "the column that their rows have, and the table's record does not name this model",
             model=schema.model_name,
             table=schema.table,
             fix="call engine.create_tables with this model, which records it, and insert a lease "

@@ -118,8 +118,8 @@ def begin_build(
             build gets a greater number.
 
     Raises:
-        ConflictError: The table is being loaded. Or the index is being dropped, or is readable and
-            not manual.
+        ConflictError: The table is being loaded or truncated. Or the index is being dropped, or
+            is readable and not manual.
         SchemaError: The index exists with another declaration. Or the model's row key differs from
             the key of the table's rows. Or rows have guards and this program does not write guards,
             or the reverse.

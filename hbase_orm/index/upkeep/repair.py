@@ -5,8 +5,8 @@ guard is not older than the entry, the entry is stale, and is deleted. Otherwise
 *fences* the row: it puts a new guard, so that a write in progress fails its check-and-mutate. Then
 it deletes the entry.
 
-Young entries are skipped, so that writers are not disturbed. In tables without guards, the repair
-compares timestamps instead: see `index.protocol.last_writer_wins`.
+An entry that is young and needs a fence is skipped, so that writers are not disturbed. In tables
+without guards, the repair compares timestamps instead: see `index.protocol.last_writer_wins`.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from hbase_orm.index.upkeep.table_pages import (
 from hbase_orm.ops import Delete, KeyRange, MutateRows, Protocol, Row, RowMutation, ask_with_retry
 
 MIN_AGE_MS: Final = 60_000
-"""Entries younger than this are skipped: a write may be in progress, and a fence makes it fail."""
+"""A younger entry gets no fence, which would make a write in progress fail: it is skipped."""
 
 
 class EntryState(Enum):

@@ -31,7 +31,7 @@ from hbase_orm.record.specifications import same_codec
 
 @dataclass(frozen=True)
 class AddColumn(Operation):
-    """Add a column to the record, as the revision's declaration after it says; no row is changed.
+    """Add a column to the record, as in the declaration after the revision; no row is changed.
 
     Attributes:
         table: The table.

@@ -105,7 +105,7 @@ class ChangeCodec(InPlaceOperation):
             )
 
     def begun(self, declaration: Declaration) -> Declaration:
-        """Return the declaration with a codec that no class has."""
+        """Return the declaration with the codec `changing`, which no model declares."""
         codec = edits.changing(self._before, self._after)
         return edits.with_codec(declaration, self.columns.read, codec)
 
@@ -205,7 +205,7 @@ class RenameQualifier(InPlaceOperation):
         return bool(new) and not self._codec(declaration, self.old) and not _is_changing(new)
 
     def is_changing(self, declaration: Declaration) -> bool:
-        """Return whether the record has both columns, each with a codec that no class has."""
+        """Return whether the record has both columns, each with the codec `changing`."""
         old, new = self._codec(declaration, self.old), self._codec(declaration, self.new)
         return _is_changing(old) and old == new
 
@@ -222,7 +222,7 @@ class RenameQualifier(InPlaceOperation):
             raise mismatch(table, f"family of column {self.new}", family, "the same family")
 
     def begun(self, declaration: Declaration) -> Declaration:
-        """Return the declaration with both columns, each with a codec that no class has."""
+        """Return the declaration with both columns, each with the codec `changing`."""
         old, new = column_name(self.old), column_name(self.new)
         codec = self._codec(declaration, self.old)
         marked = edits.with_codec(declaration, old, edits.changing(codec, codec))

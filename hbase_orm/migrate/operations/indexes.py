@@ -32,7 +32,7 @@ from hbase_orm.record.declaration import RecordedIndex
 
 @dataclass(frozen=True)
 class AddIndex(Operation):
-    """Build an index, as the revision's declaration after it says, while programs use the table.
+    """Build an index, as in the declaration after the revision, while programs use the table.
 
     A plain table gets guards. As soon as the build begins, programs whose class does not declare
     the index may not write the table.

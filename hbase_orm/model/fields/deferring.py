@@ -165,12 +165,12 @@ def check_deferred(cls: type, schema: TableSchema, related: Mapping[str, Relatio
         _check_separable(cls, schema, column)
         if column.column in by_index:
             raise SchemaError(
-                "an indexed field cannot be deferred: index entries are checked against its "
-                "value at every read",
+                "a field that an index uses or includes cannot be deferred: index entries are "
+                "checked against its value at every read",
                 model=cls.__name__,
                 field=column.name,
                 index=by_index[column.column],
-                fix="leave deferred= out, or index another, short field",
+                fix="leave deferred= out, or leave the field out of the index",
             )
         if column.name in finding:
             raise SchemaError(

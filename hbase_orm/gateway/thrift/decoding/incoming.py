@@ -1,8 +1,8 @@
 """The bytes of one answer while they arrive. A length is not trusted before its bytes arrive.
 
 Memory is allocated only for bytes that have arrived, so a wrong length of 2 GiB uses no memory. The
-size of an answer is limited. Every wait has the time limit of the socket. So a gateway that sends
-one byte per second cannot block a read beyond the time limit.
+size of an answer is limited. All waits share one deadline, that of the socket: a gateway that sends
+one byte per second cannot block a read beyond it.
 """
 
 from __future__ import annotations
