@@ -10,8 +10,8 @@ PAGE = (ROOT / "docs" / "where-to-change.md").read_text(encoding="utf-8")
 CHANGES = [line for line in PAGE.splitlines() if line.startswith(("| a", "| what"))]
 
 
-def test_twenty_changes_are_listed_each_with_its_files() -> None:
-    assert len(CHANGES) == 20
+def test_typical_changes_are_listed_each_with_its_files() -> None:
+    assert len(CHANGES) == 22
     assert all(re.search(r"`[a-z_]+[/.]", line.split("|")[2]) for line in CHANGES)
 
 
