@@ -230,6 +230,13 @@ class Packed(Codec[T]):
             raise self.corrupt(data) from None
         return value
 
+    def stored_version(self, data: bytes, /) -> int:
+        """Return the version of a packed value; 0 if the bytes are none."""
+        try:
+            return self.parted(data)[0]
+        except (*_UNFIT, IndexError, RecursionError):
+            return 0
+
     def _is_too_deep(self, packed: bytes) -> bool:
         return self.containers(packed) > MOST_LEVELS and is_too_deep(self.unpack_plain(packed))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
 from hbase_orm.record.declaration import Declaration, RecordedRows
@@ -32,9 +31,13 @@ def _existence(schema: TableSchema, rows: RecordedRows, declaration: Declaration
     """
     if not declaration.is_guarded and _may_lack_anchor(schema, rows):
         own = {c.column for c in schema.columns if c.is_required and not c.deferred}
-        shared = _required_by_all(own, rows)
-        sure = shared if _has_view(rows) else own
-        marker = _marker(declaration) if schema.is_guarded or not sure else None
+        if _has_view(rows):
+            shared = _required_by_all(rows)
+            is_seen = own.issuperset(shared)  # an insert checks what all recorded models write
+            marker = _marker(declaration) if schema.is_guarded or not shared else None
+            return Existence(None, marker, shared if is_seen else (), is_recorded=is_seen)
+        shared = tuple(column for column in _required_by_all(rows) if column in own)
+        marker = _marker(declaration) if schema.is_guarded or not own else None
         return Existence(None, marker, shared, is_recorded=schema.model_name in rows.models)
     required = tuple(name for name, column in rows.columns.items() if column.is_required)
     counters = frozenset(name for name, column in rows.columns.items() if column.role == "counter")
@@ -60,13 +63,12 @@ def _has_view(rows: RecordedRows) -> bool:
     return rows.anchor is not None and any(rows.anchor not in m.names.values() for m in models)
 
 
-def _required_by_all(own: AbstractSet[bytes], rows: RecordedRows) -> tuple[bytes, ...]:
-    """Return the columns that a model and all recorded ones require, in the record's order."""
+def _required_by_all(rows: RecordedRows) -> tuple[bytes, ...]:
+    """Return the columns that all recorded models require, in the record's order."""
     return tuple(
         name
         for name, column in rows.columns.items()
         if column.is_required
-        and name in own
         and all(name in model.fields.values() for model in rows.models.values())
     )
 

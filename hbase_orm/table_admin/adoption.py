@@ -118,12 +118,13 @@ def plan_adoption(
     """
     for bound in bounds:
         _refuse_foreign(bound)
+    # Before the tables: if one is made again meanwhile, the record is not the one that was read.
+    _, stored = yield from read_cells(pattern)
     live = yield from _live(pattern, bounds)
     for descriptor in live.values():
         for bound in bounds:
             _refuse_other_families(bound, descriptor)
     models = tuple(bound.schema.model_name for bound in bounds)
-    _, stored = yield from read_cells(pattern)
     ids = {name: each.attributes.get(ID_ATTRIBUTE, "") for name, each in live.items()}
     reason = yield from _reason(stored, bounds, ids, features)
     if reason == "recorded already":

@@ -91,7 +91,7 @@ def _used(schema: TableSchema, index: IndexSchema) -> list[ColumnSchema]:
 
 def _absent(column: ColumnSchema) -> str | None:
     value = absent_value_in_entries(column)
-    return None if value is None else column.codec.encode(value).hex()
+    return None if value is None else value_text(value)
 
 
 def without_details(text: str) -> str:

@@ -26,6 +26,7 @@ from hbase_orm.index.entries.row_values import (
 )
 from hbase_orm.index.entries.targets import GuardedTable, IndexTarget
 from hbase_orm.index.entries.unknown_members import (
+    may_be_known,
     may_get_members,
     may_have_unknown_values,
     part_of_unknown,
@@ -197,7 +198,8 @@ def _from_column(
         except CodecError as error:
             unknown = part_of_unknown(part, column.codec, stored)
             if unknown is None:
-                raise corrupt(schema, index.name, row, error) from error
+                is_known = may_be_known(column.codec, stored)
+                raise corrupt(schema, index.name, row, error, may_be_known=is_known) from error
             return unknown
         return encode(value)
 
@@ -220,7 +222,8 @@ def _from_key(schema: TableSchema, index: IndexSchema, part: Part) -> Piece:
         except CodecError as error:
             unknown = None if in_key is None else _unknown_in_key(in_key, row)
             if unknown is None:
-                raise corrupt(schema, index.name, row, error) from error
+                is_known = may_get_members(part.codec)
+                raise corrupt(schema, index.name, row, error, may_be_known=is_known) from error
             return unknown
         return encode(value)
 

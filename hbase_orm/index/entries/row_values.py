@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from hbase_orm.errors import CodecError, CorruptRowError
+from hbase_orm.index.entries.unknown_members import UnknownValueError, may_be_known
 from hbase_orm.rowkey.layout import part_bytes
 from hbase_orm.schema import (
     ColumnSchema,
@@ -41,7 +42,11 @@ def value_reader(schema: TableSchema, index: str, of: Expr[Any]) -> Values:
         try:
             return read(row, cells)
         except CodecError as error:
-            raise corrupt(schema, index, row, error) from error
+            stored = None if column is None else cells.get(column.column)
+            is_known = (
+                column is not None and stored is not None and may_be_known(column.codec, stored)
+            )
+            raise corrupt(schema, index, row, error, may_be_known=is_known) from error
 
     return value
 
@@ -70,9 +75,20 @@ def key_reader(schema: TableSchema, name: str) -> Values:
     return lambda row, _: value_of(own_bytes(row))
 
 
-def corrupt(schema: TableSchema, index: str, row: bytes, error: CodecError) -> CorruptRowError:
-    """Return the error of a row whose bytes do not decode."""
-    return CorruptRowError(
+def corrupt(
+    schema: TableSchema, index: str, row: bytes, error: CodecError, *, may_be_known: bool = False
+) -> CorruptRowError:
+    """Return the error of a row whose bytes do not decode.
+
+    Args:
+        schema: The table.
+        index: The name of the index.
+        row: The row key.
+        error: The error of the codec.
+        may_be_known: Whether a newer program may know the value.
+    """
+    kind = UnknownValueError if may_be_known else CorruptRowError
+    return kind(
         "an indexed value does not decode as the model declares",
         table=schema.table,
         row=row,

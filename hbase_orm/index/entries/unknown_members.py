@@ -21,6 +21,20 @@ from hbase_orm.rowkey.nulls import OrNone
 from hbase_orm.schema import IndexSchema
 
 
+class UnknownValueError(CorruptRowError):
+    """A stored value does not decode, but may be one that a newer program has added."""
+
+
+def may_be_known(codec: Codec[Any], stored: bytes) -> bool:
+    """Return whether a newer program may know stored bytes that `codec` does not decode."""
+    if isinstance(codec, OrNone):
+        return may_be_known(codec.part.codec, stored)
+    if not isinstance(codec, Packed):
+        data = invert(stored) if codec.desc else stored
+        return _is_possible(replace(codec, desc=False), data)
+    return codec.stored_version(stored) > codec.version
+
+
 def may_get_members(codec: Codec[Any]) -> bool:
     """Return whether newer programs may store values that this codec does not know."""
     if isinstance(codec, OrNone):
@@ -75,10 +89,10 @@ def refuse_unknown_code(error: CodecError | RowKeyError, **where: object) -> Non
         where: Further details of the error.
 
     Raises:
-        CorruptRowError: It is the error of a codec of codes.
+        UnknownValueError: It is the error of a codec of codes.
     """
     if error.details.get("codec") == Code.name:
-        raise CorruptRowError(
+        raise UnknownValueError(
             "this program does not know the code of an indexed value",
             **where,
             value=error.details.get("value"),

@@ -28,6 +28,7 @@ from hbase_orm.index.entries.targets import (
     RowChange,
     family_of,
 )
+from hbase_orm.index.entries.unknown_members import UnknownValueError
 from hbase_orm.index.protocol.covering import UNVERIFIED, verified_entry
 from hbase_orm.ops import Cell, Delete, MutateRows, Put, RowMutation, StoredVersion
 
@@ -187,7 +188,7 @@ def stored_keys(
     try:
         return target.entry_keys(index, row, values)
     except CorruptRowError as error:
-        if index.included and index.may_have_unknown_values:
+        if index.included and isinstance(error, UnknownValueError):
             raise
         logger.warning("old index entries of row %r of %s are left: %s", row, target.table, error)
         return frozenset()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pytest
 
@@ -85,3 +85,55 @@ def test_a_recorded_view_inserts_rows() -> None:
         beside(engine).session().insert(View(name="a", note="n"))
 
         assert beside(engine).session().get(View, name="a") is not None
+
+
+class Resident(Model, table="people"):
+    """A class of another name with all columns of `Person`."""
+
+    d = Family()
+    name: Key[str] = key()
+    city: Mapped[str] = column(d)
+    note: Mapped[str | None] = column(d, default=None)
+
+
+class Noted(Model, table="noted"):
+    d = Family()
+    name: Key[str] = key()
+    city: Mapped[str] = column(d)
+    note: Mapped[str] = column(d)
+
+
+class NotedView(Model, table="noted"):
+    d = Family()
+    name: Key[str] = key()
+    note: Mapped[str] = column(d)
+
+
+def nullable_note() -> Any:
+    class Noted(Model, table="noted"):
+        d = Family()
+        name: Key[str] = key()
+        city: Mapped[str] = column(d)
+        note: Mapped[str | None] = column(d, default=None)
+
+    return Noted
+
+
+def test_a_model_with_all_columns_inserts_beside_a_recorded_view() -> None:
+    with connect("memory://") as engine:
+        engine.create_tables(Person, View)
+
+        beside(engine).session().insert(Resident(name="a", city="x"))
+
+        with pytest.raises(DuplicateRowError):
+            beside(engine).session().insert(View(name="a", note="n"))
+
+
+def test_a_class_that_no_longer_requires_the_shared_column_inserts_nothing() -> None:
+    later = nullable_note()
+    with connect("memory://") as engine:
+        engine.create_tables(Noted)
+        beside(engine).create_tables(NotedView)
+
+        with pytest.raises(SchemaDriftError, match="would not see this row"):
+            beside(engine).session().insert(later(name="a", city="x"))

@@ -17,6 +17,7 @@ from hbase_orm import (
     codecs,
     column,
     connect,
+    func,
     key,
     select,
 )
@@ -153,3 +154,26 @@ def test_a_catalog_without_details_is_used_as_before() -> None:
     assert found == ["1"]
     assert entry is not None
     assert "||" not in entry.indexes["by_note"].entries
+
+
+def test_a_constant_factory_is_described_by_its_value_and_not_by_its_bytes() -> None:
+    packed, later = (
+        column_text(codecs.json(list[str], version=version, upgrades=upgrades))
+        for version, upgrades in ((1, {}), (2, {1: dict}))
+    )
+
+    assert '"absent":{"d:tags":"[]"}' in packed
+    assert packed == later
+
+
+def column_text(codec: Any) -> str:
+    """Return the text of an index of the items of a list with this codec."""
+
+    class Tagged(Model, table="tagged"):
+        d = Family()
+        name: Key[str] = key()
+        tags: Mapped[list[str]] = column(d, codec=codec, default_factory=list)
+        by_tag = Index(func.each(tags))
+
+    (text,) = declaration_texts(Tagged.__schema__).values()
+    return text
