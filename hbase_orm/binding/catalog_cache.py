@@ -53,6 +53,7 @@ class CatalogCache:
         self.lease_s = lease_s
         self.monotonic_s = monotonic_s
         self._entries: dict[str, ReadEntry] = {}
+        self._last_reads: dict[str, ReadEntry] = {}
         self._reading: dict[str, object] = {}
         self._reported: set[str] = set()
         self._warned: set[tuple[str, str, bytes]] = set()
@@ -61,6 +62,13 @@ class CatalogCache:
         """Return the last read of a table's entry and record; None if `lease_s` is over."""
         read = self._entries.get(table)
         return read if read is not None and self.monotonic_s() < read.at_s + self.lease_s else None
+
+    def last_read(self, table: str) -> ReadEntry | None:
+        """Return the last read of a table's entry and record, however old, even if forgotten.
+
+        None if this process has never read them.
+        """
+        return self._last_reads.get(table)
 
     def entry(self, table: str) -> Protocol[CatalogEntry | None]:
         """Return the catalog's entry of a table, at most `lease_s` old; None if there is none.
@@ -141,7 +149,7 @@ class CatalogCache:
             decoded = CatalogEntry.decode(entry) if entry else None
             read = ReadEntry(at_s, decoded, record)
             self._reported.discard(table)
-        self._entries[table] = read
+        self._entries[table] = self._last_reads[table] = read
         return read
 
     def refuse_held(self, table: str) -> Protocol[None]:

@@ -12,6 +12,7 @@ from hbase_orm.errors import SchemaError
 from hbase_orm.index.catalog.catalog import refuse_differences, refuse_other_protocol
 from hbase_orm.index.catalog.declaration_text import names_column
 from hbase_orm.index.catalog.entry import CatalogEntry, TableState
+from hbase_orm.index.catalog.refused_writes import refuse_moving
 from hbase_orm.index.entries.targets import GuardedTable
 from hbase_orm.ops import Increment
 
@@ -20,6 +21,17 @@ def maintained_table(bound: BoundModel, entry: CatalogEntry) -> GuardedTable:
     """Return the model's guarded table with only the indexes that writes must maintain.
 
     The catalog decides which indexes these are, and which table each of them has now.
+
+    Raises:
+        SchemaError: As for `check_indexes`.
+        ConflictError: The rows of the table are being moved, which needs other writes.
+    """
+    refuse_moving(bound.schema.table, entry)
+    return kept_indexes(bound, entry)
+
+
+def kept_indexes(bound: BoundModel, entry: CatalogEntry) -> GuardedTable:
+    """Return the guarded table as `maintained_table` does, also while its rows are moved.
 
     Raises:
         SchemaError: As for `check_indexes`.
@@ -37,7 +49,10 @@ def maintained_table(bound: BoundModel, entry: CatalogEntry) -> GuardedTable:
         for index in guarded.indexes
         if index.name in entry.indexes and entry.indexes[index.name].is_kept
     )
-    table = guarded if indexes == guarded.indexes else replace(guarded, indexes=indexes)
+    floor_ms = 0 if entry.move is None else entry.move.floor_ms
+    table = guarded
+    if indexes != guarded.indexes or floor_ms:
+        table = replace(guarded, indexes=indexes, floor_ms=floor_ms)
     bound.as_catalogued["maintained"] = (entry, table)
     return table
 

@@ -23,8 +23,10 @@ from hbase_orm.gateway.base import Gateway
 from hbase_orm.index.catalog.catalog import LEASE_S
 from hbase_orm.index.entries.guard_cell import NONCE_BYTES
 from hbase_orm.index.entries.targets import GUARDED_RETRIES, GuardContext
+from hbase_orm.moving.moved_requests import through_moves
 from hbase_orm.ops import Protocol
 
+R = TypeVar("R")
 T = TypeVar("T")
 
 
@@ -96,6 +98,18 @@ class Runtime(Runner):
         )
         _RUNTIMES.add(self)
 
+    def run(self, protocol: Protocol[R]) -> R:
+        """Run a protocol to its end; reads of a table to which rows move read both tables.
+
+        Raises:
+            SchemaDriftError: A read of a table whose rows were handed over to another table.
+        """
+        return super().run(through_moves(protocol, self.writer.moves, self.guard_context))
+
+    def run_as_is(self, protocol: Protocol[R]) -> R:
+        """Run a protocol on the tables as they are, whatever rows are being moved."""
+        return super().run(protocol)
+
     def read(
         self, reading: Reading[T], after: Callable[[], Protocol[None] | None] | None = None
     ) -> RowPages[T]:
@@ -110,7 +124,8 @@ class Runtime(Runner):
         """
         self.open_reads.close_dropped()
         then = None if after is None else partial(self._run_after, after)
-        return self.open_reads.handle(stream(reading, self.answering(), self.each, after=then))
+        moved = through_moves(reading, self.writer.moves, self.guard_context)
+        return self.open_reads.handle(stream(moved, self.answering(), self.each, after=then))
 
     def _run_after(self, after: Callable[[], Protocol[None] | None]) -> None:
         protocol = after()

@@ -18,6 +18,7 @@ from hbase_orm.binding.catalog_cache import CatalogCache
 from hbase_orm.binding.maintained_indexes import maintained_table, refuse_indexed
 from hbase_orm.binding.recorded_models import usable_model
 from hbase_orm.binding.table_creation.period_tables import MISSING_TABLE, send_to_missing_table
+from hbase_orm.binding.table_moves.moves_in_progress import TableMoves
 from hbase_orm.binding.write_clock import WriteClock
 from hbase_orm.errors import CatalogLeaseError, ConnectionLostError, RetryableError
 from hbase_orm.gateway.base import Feature
@@ -43,6 +44,7 @@ class TableWriter:
         clock: The clock for timestamps and for waits for HBase's clock.
         guard_context: The clocks, random numbers and catalog leases for guarded writes.
         repairs_on_read: Whether statements repair stale index entries that they read.
+        moves: The moves of tables to other tables.
     """
 
     def __init__(
@@ -60,6 +62,7 @@ class TableWriter:
         self.catalog = catalog
         self.clock = clock
         self.guard_context = guard_context
+        self.moves = TableMoves(catalog, features)
         self._contexts: dict[int, GuardContext] = {}
 
     def check(self, bound: BoundModel, operation: Operation[Any] | None = None) -> Protocol[None]:
@@ -143,11 +146,14 @@ class TableWriter:
             if entry is None:
                 yield from usable_model(bound, self.catalog, self.features)
                 entry = yield from self.catalog.renew_lease(table, change.row)
-            target, context = maintained_table(bound, entry), self.context_under(entry.epoch)
+            context = self.context_under(entry.epoch)
             try:
+                if entry.move is not None:
+                    return (yield from self.moves.change(bound, entry, change, context, history))
+                target = maintained_table(bound, entry)
                 return (yield from write_row(target, change, context, history))
             except CatalogLeaseError:
-                self.catalog.forget(table)
+                self.moves.forget(table)
                 if not renewals_left:
                     raise
         raise AssertionError(change)  # the last renewal returned or raised

@@ -26,6 +26,7 @@ from hbase_orm.index.catalog.entry import (
     TableState,
 )
 from hbase_orm.index.catalog.entry_details import same_declaration
+from hbase_orm.index.catalog.move_phases import Phase
 from hbase_orm.ops import (
     CloseScanner,
     Operation,
@@ -44,6 +45,7 @@ R = TypeVar("R")
 # Requests that consist of other requests, or do not read an index.
 _UNCHECKED: Final = (SideBySide, Together, CloseScanner, Sleep)
 _TRUNCATED: Final = "the table is being truncated"
+_FILLED: Final = "it does not have all entries yet: the move of the table's rows has just begun"
 
 
 def readable_model(bound: BoundModel, entry: CatalogEntry | None) -> BoundModel:
@@ -270,6 +272,8 @@ def unreadable(bound: BoundModel, entry: CatalogEntry | None) -> dict[str, str]:
         return dict.fromkeys([index.name for index in bound.schema.indexes], unknown)
     if entry.state is TableState.TRUNCATING:
         return dict.fromkeys([index.name for index in bound.schema.indexes], _TRUNCATED)
+    if entry.move is not None and not entry.move.is_old and entry.move.phase < Phase.PREPARED:
+        return dict.fromkeys([index.name for index in bound.schema.indexes], _FILLED)
     reasons = {}
     for index in bound.schema.indexes:
         reason = _reason(index, bound, entry.indexes.get(index.name))

@@ -10,7 +10,10 @@ from hbase_orm.migrate.autogenerate import compared
 from hbase_orm.migrate.errors import RevisionGraphError
 from hbase_orm.migrate.graph import RevisionGraph
 from hbase_orm.migrate.history import history_table, read_history
+from hbase_orm.migrate.operations.copies import RekeyTable
 from hbase_orm.migrate.operations.operation import Operation
+from hbase_orm.migrate.operations.record_edits import closed_why
+from hbase_orm.migrate.operations.tables import CreateTable
 from hbase_orm.model import Model
 from hbase_orm.model.declare.placement import base_of
 from hbase_orm.ops import Protocol
@@ -19,6 +22,7 @@ from hbase_orm.record.snapshots import declaration_of
 from hbase_orm.record.store import read_record
 from hbase_orm.session import Engine
 from hbase_orm.session.engine import runtime_of
+from hbase_orm.table_admin.listing import read_catalog
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +58,54 @@ def compare(engine: Engine, models: Sequence[type[Model]]) -> ModelComparison:
         for table, own in by_table.items()
     }
     changed = [table for table in after if records.get(table) != after[table]]
-    return ModelComparison(
-        tuple(compared(models, records)),
-        {table: records[table] for table in changed if table in records},
-        {table: after[table] for table in changed},
+    left = _left_tables(engine, after, records)
+    operations = [_filled(each, left) for each in compared(models, records)]
+    before = {table: records[table] for table in changed if table in records}
+    before |= dict(left.values())
+    return ModelComparison(tuple(operations), before, {table: after[table] for table in changed})
+
+
+def _left_tables(
+    engine: Engine, declared: Mapping[str, Declaration], records: Mapping[str, Declaration]
+) -> dict[str, tuple[str, Declaration]]:
+    """Return by new table the table that its models had before, with its declaration.
+
+    That is the only recorded table that no model declares any more, and whose record has a model
+    of the same name.
+    """
+    new = {table: each for table, each in declared.items() if table not in records}
+    if not new:
+        return {}
+    runtime, namespace = runtime_of(engine), engine.options.namespace
+    known: dict[str, Declaration] = {}
+    for name, each in runtime.run(read_catalog()).items():
+        table = name.removeprefix(f"{namespace}:") if namespace else name
+        is_usable = each.record is not None and not closed_why(each.record.current)
+        if is_usable and each.record is not None and ":" not in table and table not in declared:
+            known[table] = each.record.current
+    left: dict[str, tuple[str, Declaration]] = {}
+    for table, wanted in new.items():
+        alike = [old for old, each in known.items() if _model_names(each) & _model_names(wanted)]
+        if len(alike) == 1:
+            left[table] = (alike[0], known[alike[0]])
+    return left
+
+
+def _model_names(declaration: Declaration) -> set[str]:
+    return {name for rows in declaration.rows for name in rows.models}
+
+
+def _filled(operation: Operation, left: Mapping[str, tuple[str, Declaration]]) -> Operation:
+    """Return the operation; instead of a new table, the move of the rows of an earlier table."""
+    if not isinstance(operation, CreateTable) or operation.table not in left:
+        return operation
+    old, declaration = left[operation.table]
+    names = ", ".join(sorted(_model_names(declaration)))
+    note = (
+        f"The table of {names} was {old}, which no model declares any more: its rows move.\n"
+        f'If this is another table, replace the line by CreateTable("{operation.table}").'
     )
+    return RekeyTable(old, new_table=operation.table, comment=note)
 
 
 def refuse_other_state(engine: Engine, graph: RevisionGraph) -> None:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from textwrap import indent
 from typing import Final
 
 from hbase_orm.migrate.errors import RevisionFileError
@@ -95,7 +96,7 @@ def source_of(revision: str, new: NewRevision) -> str:
     lines += _imports(new.operations, sources)
     lines += [f"revision = {_quoted(revision)}", f"down_revision = {_down(new.parents)}"]
     if sources:
-        lines += ["operations = [", *(f"    {source}," for source in sources), "]"]
+        lines += ["operations = [", *(f"{indent(each, '    ')}," for each in sources), "]"]
     else:
         lines.append("operations: list[Operation] = []")
     return "\n".join(lines) + "\n"

@@ -7,7 +7,7 @@ from typing import Final
 
 from hbase_orm.index.entries.targets import GUARD_COLUMN, GuardContext, IndexTarget
 from hbase_orm.index.upkeep.table_pages import get_rows, keys_of
-from hbase_orm.moving.phases import Phase
+from hbase_orm.index.catalog.move_phases import Phase
 from hbase_orm.moving.translation import TableMove, data_cells
 from hbase_orm.ops import Protocol, Row
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from hbase_orm.index.entries.targets import ENTRY_FAMILY, GuardContext
 from hbase_orm.index.upkeep.table_pages import PAGE_ROWS, scan_page
-from hbase_orm.moving.phases import Phase
+from hbase_orm.index.catalog.move_phases import Phase
 from hbase_orm.moving.translation import TableMove, data_cells
 from hbase_orm.moving.virtual_reads import (
     ALL_COLUMNS,

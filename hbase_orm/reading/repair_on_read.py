@@ -69,6 +69,8 @@ def _repair(
     if not doubtful or guarded is None:
         return
     known = yield from writer.catalog.entry(guarded.table)
+    if known is not None and known.move is not None and known.move.is_running:
+        return  # an entry's row may be in either table
     kept = None if known is None else _kept_alike(bound, known)
     declared = next((i for i in kept.indexes if i.name == index.name), None) if kept else None
     if known is None or kept is None or declared is None:

@@ -1,4 +1,4 @@
-"""Refuses to change tables that another program uses exclusively."""
+"""Refuses to change tables that another program uses exclusively, or whose rows are moved."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hbase_orm.binding.bound_model import BoundModel
 from hbase_orm.binding.table_creation.existing_tables import exists
 from hbase_orm.binding.table_creation.table_records import distinct_schemas, merged
 from hbase_orm.index.catalog.catalog import read_entry
-from hbase_orm.index.catalog.refused_writes import is_held, refuse_held
+from hbase_orm.index.catalog.refused_writes import is_held, refuse_held, refuse_moving
 from hbase_orm.ops import Protocol, RenewTimeLimit, ask
 from hbase_orm.record.snapshots import declaration_of
 from hbase_orm.record.store import read_record
@@ -17,7 +17,7 @@ from hbase_orm.record.store import read_record
 def refuse_tables_in_use(
     bounds: Iterable[BoundModel], own_holds: Collection[str]
 ) -> Protocol[None]:
-    """Raise an error if another program uses the table of a model exclusively.
+    """Raise an error if another program uses the table of a model exclusively, or moves its rows.
 
     The catalog is read again, whatever the lease. Nothing is read for a foreign table.
 
@@ -27,11 +27,14 @@ def refuse_tables_in_use(
 
     Raises:
         TableHeldError: Another program uses a table exclusively; nothing was changed.
+        ConflictError: The rows of a table are being moved; nothing was changed.
     """
     tables = {bound.declared_table for bound in bounds if not bound.schema.is_foreign}
     for table in sorted(tables):
         yield from ask(RenewTimeLimit())
-        refuse_held(table, (yield from read_entry(table)), own_holds)
+        entry = yield from read_entry(table)
+        refuse_held(table, entry, own_holds)
+        refuse_moving(table, entry)
 
 
 def refuse_creation_in_use(
@@ -48,10 +51,12 @@ def refuse_creation_in_use(
 
     Raises:
         TableHeldError: Another program uses the table exclusively; nothing was changed.
+        ConflictError: The rows of the table are being moved; nothing was changed.
     """
     table = bounds[0].declared_table
     entry = yield from read_entry(table)
-    if entry is None or not is_held(entry, own_holds):
+    is_moving = entry is not None and entry.move is not None and entry.move.is_running
+    if entry is None or not (is_moving or is_held(entry, own_holds)):
         return
     record = yield from read_record(table)
     declared = declaration_of(distinct_schemas(bounds))
@@ -63,3 +68,4 @@ def refuse_creation_in_use(
         else:
             return
     refuse_held(table, entry, own_holds)
+    refuse_moving(table, entry)

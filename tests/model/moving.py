@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from hbase_orm.errors import HBaseORMError
+from hbase_orm.index.catalog.move_phases import Phase
 from hbase_orm.index.entries.targets import (
     GuardContext,
     RowChange,
@@ -20,7 +21,6 @@ from hbase_orm.index.upkeep.table_pages import scan_page, with_base_keys
 from hbase_orm.moving.adoption import taking_over
 from hbase_orm.moving.moved_write import moved_write, new_table, old_table
 from hbase_orm.moving.mover import check_page, move_page
-from hbase_orm.moving.phases import Phase
 from hbase_orm.moving.translation import TableMove
 from hbase_orm.moving.virtual_reads import rows_of_entries, virtual_rows
 from hbase_orm.moving.virtual_scans import virtual_page

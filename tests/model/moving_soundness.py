@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 
 from hbase_orm.errors import HBaseORMError
+from hbase_orm.index.catalog.move_phases import Phase
 from hbase_orm.index.entries.targets import GUARD_COLUMN, RowChange
 from hbase_orm.index.protocol import claims
 from hbase_orm.index.protocol import guarded_write as guard
 from hbase_orm.index.protocol.claims import CLAIM_COLUMN, StoredClaim
 from hbase_orm.moving import seal
 from hbase_orm.moving.moved_write import moved_write, old_table
-from hbase_orm.moving.phases import Phase
 from hbase_orm.moving.translation import TableMove
 from hbase_orm.ops import Cell, Protocol, ask
 from tests.model.cells import NOTES, ExpireDeadGuards, Place, Store

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
-from hbase_orm.moving.phases import Phase
+from hbase_orm.index.catalog.move_phases import Phase
 from tests.model.moving_tables import Layout, MoveSystem, Task, W
 from tests.support.replays import V1, V2
 

@@ -12,8 +12,8 @@ from dataclasses import replace
 
 import pytest
 
+from hbase_orm.index.catalog.move_phases import Phase
 from hbase_orm.index.protocol import claims, fence
-from hbase_orm.moving.phases import Phase
 from tests.model import moving_systems as systems
 from tests.model.explorer import Explorer
 from tests.model.moving_soundness import explore_move

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
+from hbase_orm.index.catalog.move_phases import Phase
 from hbase_orm.index.entries.guard_cell import sealed_guard
 from hbase_orm.index.entries.targets import (
     GUARD_COLUMN,
@@ -18,7 +19,6 @@ from hbase_orm.index.protocol import guarded_write
 from hbase_orm.index.protocol.requests import read_before
 from hbase_orm.index.upkeep.table_pages import get_rows, scan_page
 from hbase_orm.moving import adoption, moved_write, mover, seal, virtual_reads, virtual_scans
-from hbase_orm.moving.phases import Phase
 from hbase_orm.moving.seal import SealedRow
 from hbase_orm.moving.translation import TableMove, is_sealed
 from hbase_orm.moving.virtual_reads import Rows

@@ -172,7 +172,7 @@ def retired_names(tree: Tree, retired: frozenset[str]) -> set[str]:
 
 
 _RUNNERS = {"runtime", "runner", "running", "driver"}
-_RUNS = {"run", "read", "each", "through", "answering"}
+_RUNS = {"run", "run_as_is", "read", "each", "through", "answering"}
 _SENDS = {"execute", "execute_within", "executing", "run_many", "run_protocol"}
 
 

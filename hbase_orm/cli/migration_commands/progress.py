@@ -64,7 +64,9 @@ def _line(step: RevisionStep, progress: Progress | None) -> str:
     begin = f"{step.revision.id} {step.number}/{step.count} {step.operation.describe()}"
     if progress is None:
         return begin
-    parts = [progress.step, f"{progress.rows} rows"]
+    parts = [progress.step]
+    if progress.fraction is not None or progress.rows:
+        parts.append(f"{progress.rows:,} rows")
     parts += [] if progress.fraction is None else [f"{progress.fraction:.0%}"]
     left_s = progress.seconds_left
     parts += [] if left_s is None else [f"{duration(left_s)} left"]

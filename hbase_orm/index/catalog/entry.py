@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from hbase_orm.errors import CorruptRowError, SchemaError
 from hbase_orm.index.catalog.entry_details import same_declaration
+from hbase_orm.index.catalog.move_phases import CatalogMove
 from hbase_orm.index.entries.guard_cell import MAX_EPOCH
 from hbase_orm.index.protocol.load import LoadTicket
 
@@ -27,6 +28,12 @@ RECORDED_FORMAT_VERSION: Final = 4
 
 Programs with an older version of this library, which cannot read the record, cannot decode such an
 entry either. So they neither read by the table's indexes nor write the table: rows could be hidden.
+"""
+
+MOVING_FORMAT_VERSION: Final = 5
+"""The format version of the entries of tables whose rows are moved, or were, to another table.
+
+Programs that do not know moves would write rows of the old table after they were handed over.
 """
 
 VERSION_COLUMN: Final = "version column"
@@ -147,6 +154,8 @@ class CatalogEntry:
         is_lww: Whether the table's rows are written without guards (last writer wins).
         is_recorded: Whether the table has a record, which all programs must be able to read.
         hold: The exclusive use of the table in the state EXCLUSIVE; None in every other state.
+        move: The table's part in a move of rows to another table, also when it has ended; None if
+            there was none.
     """
 
     epoch: int
@@ -156,6 +165,7 @@ class CatalogEntry:
     is_lww: bool = False
     is_recorded: bool = False
     hold: TableHold | None = None
+    move: CatalogMove | None = None
 
     def differing(self, declared: Mapping[str, str]) -> list[str]:
         """Return the names of the indexes that a program declares differently from the catalog.
@@ -196,6 +206,12 @@ class CatalogEntry:
         }
         if self.is_recorded:
             content |= {"version": RECORDED_FORMAT_VERSION, "lww": self.is_lww}
+        if self.move is not None:
+            content |= {
+                "version": MOVING_FORMAT_VERSION,
+                "lww": self.is_lww,
+                "move": self.move.stored(),
+            }
         if self.hold is not None:
             content["hold"] = _stored_hold(self.hold)
         return json.dumps(content, separators=(",", ":")).encode()
@@ -258,11 +274,13 @@ def _entry_of(content: dict[str, Any]) -> CatalogEntry:
     epoch, load = content["epoch"], content["load"]
     ticket = load and LoadTicket(load["t"], bytes.fromhex(load["nonce"]), epoch)
     indexes = {name: make(index) for name, index in content["indexes"].items()}
-    is_recorded = content["version"] == RECORDED_FORMAT_VERSION
+    is_recorded = content["version"] in {RECORDED_FORMAT_VERSION, MOVING_FORMAT_VERSION}
     is_lww = content["lww"] if is_recorded else content["version"] == LWW_FORMAT_VERSION
     state = TableState(content["state"])
     hold = _hold_of(content["hold"]) if state is TableState.EXCLUSIVE else None
-    return CatalogEntry(epoch, state, ticket, indexes, is_lww, is_recorded, hold)
+    is_moved = content["version"] == MOVING_FORMAT_VERSION
+    move = CatalogMove.of(content["move"]) if is_moved else None
+    return CatalogEntry(epoch, state, ticket, indexes, is_lww, is_recorded, hold, move)
 
 
 def _index_of(stored: dict[str, Any]) -> CatalogIndex:
@@ -295,6 +313,7 @@ _READERS: Final = MappingProxyType(
         FORMAT_VERSION: _index_of,
         LWW_FORMAT_VERSION: _index_of,
         RECORDED_FORMAT_VERSION: _index_of,
+        MOVING_FORMAT_VERSION: _index_of,
     }
 )
 

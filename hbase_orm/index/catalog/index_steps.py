@@ -48,6 +48,7 @@ from hbase_orm.index.catalog.entry import (
     next_epoch,
 )
 from hbase_orm.index.catalog.entry_details import same_declaration
+from hbase_orm.index.catalog.refused_writes import refuse_moving
 from hbase_orm.ops import Protocol, RegionRange
 
 MOST_RANGES: Final = 256
@@ -364,11 +365,12 @@ def _change_index(
 
 
 def refuse_exclusive_state(table: str, entry: CatalogEntry) -> None:
-    """Raise an error if some process is loading or truncating a table.
+    """Raise an error if some process is loading or truncating a table, or moving its rows.
 
     Raises:
-        ConflictError: The table has the state LOADING or TRUNCATING.
+        ConflictError: The table has the state LOADING or TRUNCATING, or its rows are being moved.
     """
+    refuse_moving(table, entry)
     if entry.state in HOW_TO_FINISH:
         doing = "loaded" if entry.state is TableState.LOADING else "truncated"
         raise ConflictError(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from datetime import UTC, datetime
 
-from hbase_orm.errors import CatalogLeaseError, TableHeldError
+from hbase_orm.errors import CatalogLeaseError, ConflictError, TableHeldError
 from hbase_orm.index.catalog.entry import HOW_TO_FINISH, CatalogEntry, TableHold
 
 
@@ -43,6 +43,22 @@ def refuse_guarded_writes(table: str, entry: CatalogEntry, own_holds: Collection
             table=table,
             state=entry.state.value,
             fix=HOW_TO_FINISH.get(entry.state, "read the catalog again"),
+        )
+
+
+def refuse_moving(table: str, entry: CatalogEntry | None) -> None:
+    """Raise an error if rows of the table are being moved to or from another table.
+
+    Raises:
+        ConflictError: They are.
+    """
+    if entry is not None and entry.move is not None and entry.move.is_running:
+        raise ConflictError(
+            "the rows of the table are being moved",
+            table=table,
+            other_table=entry.move.other_table,
+            phase=entry.move.phase.name,
+            fix="finish the move first: 'hbase-orm upgrade'",
         )
 
 

@@ -100,6 +100,8 @@ class History:
         last_ms: The timestamp of the last attempt. The next attempt has the same or a later one, so
             that its deletes include the entries in `left`.
         rounds: The number of attempts.
+        before_move: The state of the same write in the table from which the row's table takes over
+            rows; None if it was not written there.
     """
 
     left: frozenset[Entry] = frozenset()
@@ -108,6 +110,12 @@ class History:
     in_doubt: set[bytes] = field(default_factory=set)
     last_ms: int = 0
     rounds: int = 0
+    before_move: History | None = None
+
+    def in_old_table(self) -> History:
+        """Return the state of the same write in the table from which rows are taken over."""
+        self.before_move = self.before_move or History()
+        return self.before_move
 
     def forget_other_tables(self, tables: Collection[str]) -> None:
         """Remove entries from `left` and `put` unless their index table is in `tables`."""

@@ -17,9 +17,15 @@ from hbase_orm.migrate.operations.operation import (
     Migration,
     Operation,
 )
-from hbase_orm.migrate.operations.refusals import mismatch, needs_exclusive
+from hbase_orm.migrate.operations.refusals import mismatch
 from hbase_orm.migrate.operations.rows.estimates import rows_estimate
 from hbase_orm.migrate.operations.rows.exclusive_copy import ExclusiveCopy
+from hbase_orm.migrate.operations.rows.online_move import (
+    GivenUpMove,
+    OnlineMove,
+    begun_move,
+    is_unfinished,
+)
 from hbase_orm.migrate.operations.rows.row_mover import RowMover
 from hbase_orm.migrate.operations.source_text import call
 
@@ -27,12 +33,14 @@ from hbase_orm.migrate.operations.source_text import call
 def row_mover(source: MigratedTable, target: MigratedTable, operation: str) -> RowMover:
     """Return what moves the rows of one table to another: the seam for other ways to move rows.
 
-    Raises:
-        NeedsExclusiveUseError: Other programs may write the table meanwhile.
+    Exclusively, rows are copied. Otherwise they are handed over one by one while programs use both
+    tables. The move back from a table that has no rows yet gives the move to it up.
     """
-    if not source.migration.options.exclusive:
-        raise needs_exclusive(operation, source.name, "rows are copied only while nobody writes")
-    return ExclusiveCopy(source, target)
+    if is_unfinished(target, source):
+        return GivenUpMove(OnlineMove(target, source, operation))
+    if source.migration.options.exclusive and begun_move(source, target) is None:
+        return ExclusiveCopy(source, target)
+    return OnlineMove(source, target, operation)
 
 
 @dataclass(frozen=True)
@@ -50,18 +58,21 @@ class MovingOperation(Operation):
     comment: str = ""
 
     def estimate(self, migration: Migration) -> Estimate:
-        """Return the estimate: each row is read, and written to its new table."""
-        table = MigratedTable(migration, self.table)
+        """Return the estimate: each row is read and written, and beside other programs twice."""
+        table, options = MigratedTable(migration, self.table), migration.options
         names = table.existing(table.recorded())
-        return rows_estimate(
-            table, names, requests_per_row=0.02, passes=2, waits_s=2 * table.lease_s
-        )
+        if options.exclusive or not table.lease_s:
+            waits_s = 2 * table.lease_s
+            return rows_estimate(table, names, requests_per_row=0.02, passes=2, waits_s=waits_s)
+        timeout_s = migration.engine.options.timeout_s + options.gateway_timeout_s
+        waits_s = 4 * (table.lease_s + timeout_s)
+        return rows_estimate(table, names, requests_per_row=6.0, passes=3, waits_s=waits_s)
 
     def run(self, migration: Migration, checkpoint: Checkpoint) -> None:
         """Make the new table, move the rows, and refuse the old table from then on.
 
         Raises:
-            NeedsExclusiveUseError: The options do not promise that nobody else writes the table.
+            NeedsExclusiveUseError: Such tables cannot be moved while other programs use them.
             TargetExistsError: The new table existed before the operation was begun.
             RefusedRowsError: Rows do not decode, or two rows get the same row key.
         """

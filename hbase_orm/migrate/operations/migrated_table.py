@@ -58,8 +58,8 @@ class MigratedTable:
         return self.runtime.features
 
     def run(self, protocol: Protocol[R]) -> R:
-        """Run a protocol to its end."""
-        return self.runtime.run(protocol)
+        """Run a protocol on the tables as they are, also while their rows are being moved."""
+        return self.runtime.run_as_is(protocol)
 
     @property
     def before(self) -> Declaration:

@@ -16,10 +16,10 @@ def models_of(table: MigratedTable, declaration: Declaration) -> dict[str, type[
     Raises:
         DeclarationError: The declaration lacks what is needed, such as a function.
     """
-    return rebuilt_models(_in_namespace(table, declaration), table.name)
+    return rebuilt_models(named_declaration(table, declaration), table.name)
 
 
-def _in_namespace(table: MigratedTable, declaration: Declaration) -> Declaration:
+def named_declaration(table: MigratedTable, declaration: Declaration) -> Declaration:
     """Return a declaration whose indexes are described with the table's namespace.
 
     A revision may be run in another namespace than the one it was made in.

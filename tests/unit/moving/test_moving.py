@@ -20,6 +20,7 @@ from hbase_orm.errors import (
     RowMovedError,
 )
 from hbase_orm.gateway.memory.gateway import MemoryGateway
+from hbase_orm.index.catalog.move_phases import Phase
 from hbase_orm.index.entries.guard_cell import GuardCell
 from hbase_orm.index.entries.targets import (
     GUARD_COLUMN,
@@ -36,7 +37,6 @@ from hbase_orm.index.protocol.requests import read_before
 from hbase_orm.index.upkeep.repair import EntryState, repair_entry
 from hbase_orm.moving.moved_write import moved_write, old_table
 from hbase_orm.moving.mover import check_page, move_page
-from hbase_orm.moving.phases import Phase
 from hbase_orm.moving.seal import seal_row
 from hbase_orm.moving.translation import RowTranslation, TableMove
 from hbase_orm.moving.virtual_reads import rows_of_entries, virtual_rows

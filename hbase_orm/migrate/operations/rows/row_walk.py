@@ -25,6 +25,8 @@ MOST_FAILURES: Final = 100
 """How many rows that were left alone are named; the others are only counted."""
 
 _DONE: Final = "done"
+_TELLING: Final = 0.005
+"""The fraction that a run must finish before its speed says how much time is left."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,12 +193,15 @@ class RowWalk:
         step: The name of the step, for the progress.
         work: What is done to each page.
         checkpoint: Where the position is saved.
+        expected_rows: How many rows there are about; 0 if unknown. Without it the finished fraction
+            is estimated by the row keys.
     """
 
     table: MigratedTable
     step: str
     work: PageWork
     checkpoint: Checkpoint
+    expected_rows: int = 0
     _samples: list[RowSample] = field(default_factory=list[RowSample])
 
     def run(self, tables: Sequence[str]) -> WalkPosition:
@@ -204,13 +209,18 @@ class RowWalk:
         runtime, options = self.table.runtime, self.table.migration.options
         position = WalkPosition.decode(self.checkpoint.position) or self._start(tables)
         pace = RowPace(options.rows_per_second, runtime.catalog.monotonic_s)
-        begun_s, begun_at = runtime.catalog.monotonic_s(), position.fraction
+        begun_s, begun_at = runtime.catalog.monotonic_s(), self._fraction(position)
         while not position.is_done:
             position = self._round(position, pace)
             self._save(position)
             taken_s = runtime.catalog.monotonic_s() - begun_s
-            self._report(position, taken_s, position.fraction - begun_at)
+            self._report(position, taken_s, self._fraction(position) - begun_at)
         return position
+
+    def _fraction(self, position: WalkPosition) -> float:
+        if not self.expected_rows:
+            return position.fraction
+        return 1.0 if position.is_done else min(position.rows / self.expected_rows, 0.99)
 
     def _start(self, tables: Sequence[str]) -> WalkPosition:
         ranges: list[tuple[str, BuildRange]] = []
@@ -241,8 +251,8 @@ class RowWalk:
         self.checkpoint.save(position.encode())
 
     def _report(self, position: WalkPosition, taken_s: float, gained: float) -> None:
-        fraction = position.fraction
-        left_s = None if gained <= 0 else taken_s * (1 - fraction) / gained
+        fraction = self._fraction(position)
+        left_s = taken_s * (1 - fraction) / gained if gained >= _TELLING else None
         self.table.migration.report(
             RowsProgress(
                 self.step,

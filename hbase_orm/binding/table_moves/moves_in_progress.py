@@ -1,0 +1,210 @@
+"""The moves of tables that this process knows by the catalog, and writes of tables in a move."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from hbase_orm.binding.bound_model import BoundModel
+from hbase_orm.binding.catalog_cache import CatalogCache
+from hbase_orm.binding.maintained_indexes import kept_indexes
+from hbase_orm.binding.table_moves.recorded_move import MovedModels, moved_models
+from hbase_orm.errors import CatalogLeaseError, ConflictError, RejectedError, SchemaDriftError
+from hbase_orm.gateway.base import Feature
+from hbase_orm.index.catalog.entry import CatalogEntry
+from hbase_orm.index.catalog.move_phases import CatalogMove, Phase
+from hbase_orm.index.entries.targets import GuardContext, GuardedTable, RowChange, WriteOutcome
+from hbase_orm.index.protocol.guarded_write import History
+from hbase_orm.index.protocol.row_change import write_row
+from hbase_orm.moving.moved_requests import CurrentMove
+from hbase_orm.moving.moved_write import MovedHistory, moved_write
+from hbase_orm.moving.translation import TableMove
+from hbase_orm.ops import Protocol
+from hbase_orm.record.declaration import TableRecord
+
+
+@dataclass(frozen=True, slots=True)
+class _KnownModels:
+    """The models of a move, and the bytes of the records that they were made from."""
+
+    records: tuple[bytes, bytes]
+    models: MovedModels
+
+
+class TableMoves:
+    """The moves of tables, as the catalog's cache shows them. Threads may share it."""
+
+    def __init__(self, catalog: CatalogCache, features: frozenset[Feature]) -> None:
+        """Start without known moves; nothing is sent."""
+        self._catalog = catalog
+        self._features = features
+        self._models: dict[tuple[str, str], _KnownModels] = {}
+
+    # --- reads ------------------------------------------------------------------------------------
+
+    def of(self, table: str) -> Protocol[CurrentMove | None]:
+        """Return the move that brings rows to a table; None if there is none.
+
+        The catalog's entry is read again if its lease is over. Nothing is read for a table whose
+        entry this process has never read, such as an index table.
+
+        Raises:
+            SchemaDriftError: The table's rows are leaving it, so it must not be read any more.
+        """
+        read = self._catalog.last_read(table)
+        if read is None:
+            return None
+        try:
+            entry = yield from self._catalog.entry(table)
+        except RejectedError:
+            entry = read.entry
+        move = None if entry is None else entry.move
+        if entry is None or move is None:
+            return None
+        if move.is_old:
+            refuse_old_table(table, move)
+            return None
+        if not move.is_running:
+            return None
+        return CurrentMove((yield from self._move(table, entry)), move.phase)
+
+    def is_current(self, table: str) -> bool:
+        """Return whether the lease on a table's entry is valid, or no entry was ever read."""
+        is_known = self._catalog.last_read(table) is not None
+        return not is_known or self._catalog.fresh(table) is not None
+
+    # --- writes -----------------------------------------------------------------------------------
+
+    def change(
+        self,
+        bound: BoundModel,
+        entry: CatalogEntry,
+        change: RowChange,
+        context: GuardContext,
+        history: History,
+    ) -> Protocol[WriteOutcome]:
+        """Change a row of a table in a move, where the row is.
+
+        Args:
+            bound: The bound model that is written.
+            entry: The catalog's entry of its table, which has a move.
+            change: The change of the row.
+            context: The clocks, random numbers, and the permission under `entry`.
+            history: The state of the same write before a lease expired.
+
+        Raises:
+            SchemaDriftError: The rows leave this table: the program needs the class of the other.
+            CatalogLeaseError: A lease has expired; forget both tables, and repeat the write.
+            HBaseORMError: As for `moved_write` and `guarded_write`.
+        """
+        table, move = bound.schema.table, entry.move
+        if move is None or bound.guarded is None:
+            raise AssertionError(bound)
+        own = kept_indexes(bound, entry)  # refuses a model with other indexes
+        if move.is_old:
+            refuse_old_table(table, move)
+            target = own
+            if move.phase is Phase.INDEXING:
+                target = with_new_indexes(own, (yield from self._move(table, entry)))
+            return (yield from write_row(target, change, context, history))
+        if not move.is_running:
+            return (yield from write_row(own, change, context, history))
+        table_move = yield from self._move(table, entry)
+        old_entry = yield from self._leased(move.other_table, change.row)
+        moved = MovedHistory(history.in_old_table(), history)
+        permitted = self._for_both(context, table, old_entry, move.other_table)
+        return (
+            yield from moved_write(
+                table_move, move.phase, change, permitted, floor_ms=move.floor_ms, history=moved
+            )
+        )
+
+    def forget(self, table: str) -> None:
+        """Forget the catalog's entries of a table, and of the other table of its move."""
+        read = self._catalog.last_read(table)
+        move = None if read is None or read.entry is None else read.entry.move
+        self._catalog.forget(table)
+        if move is not None:
+            self._catalog.forget(move.other_table)
+
+    def _leased(self, table: str, row: bytes) -> Protocol[CatalogEntry]:
+        return self._catalog.leases.entry(table) or (
+            yield from self._catalog.renew_lease(table, row)
+        )
+
+    def _for_both(
+        self, context: GuardContext, new: str, old_entry: CatalogEntry, old: str
+    ) -> GuardContext:
+        """Return a context whose permission for the old table ends with that for the new one."""
+        under_old, under_new = self._catalog.leases.permit_under(old_entry.epoch), context.permit
+
+        def permit(table: str) -> int:
+            epoch = under_new(new)
+            return under_old(old) if table == old else epoch
+
+        return replace(context, permit=permit)
+
+    # --- the description of a move ----------------------------------------------------------------
+
+    def _move(self, table: str, entry: CatalogEntry) -> Protocol[TableMove]:
+        """Return the move that the entry of one of its tables names."""
+        move = entry.move
+        assert move is not None
+        other = yield from self._catalog.entry(move.other_table)
+        if other is None or other.move is None or other.move.other_table != table:
+            self.forget(table)
+            raise CatalogLeaseError(
+                "the catalog's entries of the two tables of a move contradict each other",
+                table=table,
+                other_table=move.other_table,
+                fix="try again; if that does not help, run the migration again",
+            )
+        tables = (table, move.other_table) if move.is_old else (move.other_table, table)
+        entries = (entry, other) if move.is_old else (other, entry)
+        models = yield from self._models_of(tables)
+        return models.move(*entries, move.new_key_table)
+
+    def _models_of(self, tables: tuple[str, str]) -> Protocol[MovedModels]:
+        old_table, new_table = tables
+        stored = (
+            (yield from self._catalog.record(old_table)),
+            (yield from self._catalog.record(new_table)),
+        )
+        known = self._models.get(tables)
+        if known is None or known.records != stored:
+            old, new = (_decoded(each, table) for each, table in zip(stored, tables, strict=True))
+            models = moved_models(old.current, new.current, tables, self._catalog, self._features)
+            known = self._models[tables] = _KnownModels(stored, models)
+        return known.models
+
+
+def _decoded(stored: bytes, table: str) -> TableRecord:
+    if not stored:
+        raise ConflictError(
+            "the rows of the table are being moved, but it has no record",
+            table=table,
+            fix="write its record again: 'hbase-orm tables adopt'",
+        )
+    return TableRecord.decode(stored, table)
+
+
+def refuse_old_table(table: str, move: CatalogMove) -> None:
+    """Raise an error if the rows of a table may be in the other table of its move already.
+
+    Raises:
+        SchemaDriftError: They may.
+    """
+    if move.is_old and move.phase >= Phase.PREPARED:
+        raise SchemaDriftError(
+            "the rows of the table are handed over to another table",
+            table=table,
+            other_table=move.other_table,
+            phase=move.phase.name,
+            fix=f"use the model whose table is {move.other_table}",
+        )
+
+
+def with_new_indexes(own: GuardedTable, move: TableMove) -> GuardedTable:
+    """Return the old table with the indexes that its writers maintain from INDEXING on."""
+    known = {index.table for index in own.indexes}
+    added = [index for index in move.with_new_indexes().indexes if index.table not in known]
+    return replace(own, indexes=(*own.indexes, *added))

@@ -1,0 +1,148 @@
+"""What a move does with the pages of the old table: it indexes, moves and checks their rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Final
+
+from hbase_orm.binding.table_moves.moves_in_progress import with_new_indexes
+from hbase_orm.binding.table_moves.recorded_move import MovedModels
+from hbase_orm.errors import ConflictError, CorruptRowError, RowKeyError, ValidationError
+from hbase_orm.index.catalog.catalog import CatalogView, read_entry
+from hbase_orm.index.catalog.entry import CatalogEntry
+from hbase_orm.index.catalog.move_phases import Phase
+from hbase_orm.index.entries.targets import (
+    GUARD_COLUMN,
+    GuardContext,
+    GuardedTable,
+    with_guard,
+)
+from hbase_orm.index.upkeep.table_pages import scan_page
+from hbase_orm.index_admin.lease import TableLease
+from hbase_orm.index_admin.reindex import RowReindexer
+from hbase_orm.migrate.operations.migrated_table import MigratedTable
+from hbase_orm.migrate.operations.refusals import mismatch
+from hbase_orm.migrate.operations.rows.row_edits import after_page
+from hbase_orm.migrate.operations.rows.row_walk import PageOutcome, RowFailure, failure_text
+from hbase_orm.moving.mover import check_page, move_page
+from hbase_orm.moving.translation import TableMove
+from hbase_orm.ops import KeyRange, Protocol
+
+_MISFITS: Final = (CorruptRowError, ValidationError, RowKeyError)
+
+
+@dataclass
+class MovedRows:
+    """The rows of a move, page by page.
+
+    Attributes:
+        source: The old table.
+        target: The new table.
+        models: The models of both tables.
+        new_key_table: The index table of new keys; empty if each row keeps its key.
+        note_guard: A function that is called with the newest timestamp of the guards of a page.
+    """
+
+    source: MigratedTable
+    target: MigratedTable
+    models: MovedModels
+    new_key_table: str
+    note_guard: Callable[[int], None]
+
+    def indexed_page(self, name: str, key_range: KeyRange, rows: int) -> Protocol[PageOutcome]:
+        """Put the entries of a page's rows into the index of new keys and the new indexes."""
+        old = self.models.old.guarded
+        assert old is not None
+        lease = self._lease()
+        columns = with_guard(old.existence_columns)
+        context = self.source.runtime.guard_context
+        page = yield from scan_page(name, columns, key_range, rows, context)
+        rejected: dict[bytes, str] = {}
+        yield from RowReindexer(lease).reindex([row.key for row in page], rejected)
+        failures = [RowFailure(name, key, why.splitlines()[0]) for key, why in rejected.items()]
+        return PageOutcome(len(page), after_page(page), len(page), tuple(failures))
+
+    def _lease(self) -> TableLease:
+        """Return a lease on the old table with the indexes that its writers maintain."""
+        runtime = self.source.runtime
+        return TableLease(
+            self.source.name, self._written_old_table, self._view, runtime.guard_context
+        )
+
+    def _written_old_table(self, entry: CatalogEntry) -> GuardedTable:
+        self._check_phase(entry, Phase.INDEXING)
+        move = self.models.move(entry, self._new_entry, self.new_key_table)
+        return with_new_indexes(move.old, move)
+
+    @cached_property
+    def _new_entry(self) -> CatalogEntry:
+        new = self.source.run(read_entry(self.target.name))
+        if new is None:
+            raise mismatch(self.target.name, "catalog entry", "nothing", "an entry")
+        return new
+
+    def _check_phase(self, entry: CatalogEntry, *phases: Phase) -> None:
+        if entry.move is None or entry.move.phase not in phases:
+            raise ConflictError(
+                "another program has changed the move of the table's rows",
+                table=self.source.name,
+                phase="none" if entry.move is None else entry.move.phase.name,
+                fix="look at 'hbase-orm current', then run the upgrade again",
+            )
+
+    def moved_page(self, name: str, key_range: KeyRange, rows: int) -> Protocol[PageOutcome]:
+        """Hand over the rows of a page."""
+        move, context = yield from self._mover()
+        try:
+            page = yield from move_page(move, key_range, context, page_rows=rows)
+        except _MISFITS:
+            return (yield from self._moved_rows(name, key_range, rows))
+        return PageOutcome(page.seen, page.next, page.handed_over)
+
+    def checked_page(self, name: str, key_range: KeyRange, rows: int) -> Protocol[PageOutcome]:
+        """Hand over what programs of the phase before left, and check the rows of a page."""
+        moved = yield from self.moved_page(name, key_range, rows)
+        move, context = yield from self._mover()
+        page = yield from check_page(move, key_range, context, page_rows=rows)
+        self.note_guard(page.newest_ms)
+        left = [RowFailure(name, key, "the new table does not have the row") for key in page.left]
+        return PageOutcome(page.seen, page.next, moved.changed, (*moved.failures, *left))
+
+    def _moved_rows(self, name: str, key_range: KeyRange, rows: int) -> Protocol[PageOutcome]:
+        """Hand over the rows of a page one by one; leave those that do not decode or fit."""
+        move, context = yield from self._mover()
+        families = (*move.old.families, GUARD_COLUMN)
+        page = yield from scan_page(name, families, key_range, rows, context)
+        failures: list[RowFailure] = []
+        for row in page:
+            one = KeyRange(row.key, row.key + b"\x00")
+            try:
+                yield from move_page(move, one, context, page_rows=1)
+            except _MISFITS as error:
+                failures.append(RowFailure(name, row.key, failure_text(error)))
+        done = len(page) - len(failures)
+        return PageOutcome(len(page), after_page(page), done, tuple(failures))
+
+    def _mover(self) -> Protocol[tuple[TableMove, GuardContext]]:
+        """Return the move, and a context that permits to write both tables in MOVING."""
+        tables = (self.source.name, self.target.name)
+
+        def renew() -> Protocol[None]:
+            for table in tables:
+                if not self._view.is_fresh(table):
+                    self._check_phase((yield from self._view.refresh(table)), Phase.MOVING)
+
+        yield from renew()
+        old, new = (self._view.entry(table) for table in tables)
+        if old is None or new is None:  # a pause of a lease just now
+            return (yield from self._mover())
+        move = self.models.move(old, new, self.new_key_table)
+        context = self.source.runtime.guard_context
+        return move, replace(context, permit=self._view.permit, renew=renew)
+
+    @cached_property
+    def _view(self) -> CatalogView:
+        catalog = self.source.runtime.catalog
+        return CatalogView(catalog.monotonic_s, catalog.lease_s, catalog.own_holds)

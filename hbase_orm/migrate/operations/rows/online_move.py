@@ -1,0 +1,357 @@
+"""Moves the rows of a table to a new one while programs use both; see `hbase_orm.moving`.
+
+1. The new table and the index of new keys are created.
+2. The phase INDEXING begins: every write of the old table maintains the new indexes. After a wait,
+   all rows are indexed.
+3. The phase PREPARED begins, and after a wait MOVING: all rows are handed over, one by one.
+4. After a wait, all rows are checked. The phase NEW begins: the old table is not used any more.
+5. The old table is closed, and the index of new keys is dropped.
+
+The catalog's entries of the two tables have the phase. A run after a crash continues with it. The
+old table keeps its rows until it is dropped.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from typing import Final
+
+from hbase_orm.binding.table_creation.existing_tables import described
+from hbase_orm.binding.table_creation.model_tables import drop_table
+from hbase_orm.binding.table_creation.table_descriptors import index_table
+from hbase_orm.binding.table_moves.recorded_move import MovedModels, moved_models
+from hbase_orm.errors import (
+    ConfigurationError,
+    ConflictError,
+    DeclarationError,
+)
+from hbase_orm.index.catalog.catalog import read_entry
+from hbase_orm.index.catalog.entry import CatalogEntry
+from hbase_orm.index.catalog.move_phases import CatalogMove, Phase
+from hbase_orm.index.catalog.move_steps import enter_phase, leave_move
+from hbase_orm.migrate.errors import MigrationStoppedError
+from hbase_orm.migrate.operations import record_edits as edits
+from hbase_orm.migrate.operations.migrated_table import MigratedTable
+from hbase_orm.migrate.operations.operation import Checkpoint, Progress
+from hbase_orm.migrate.operations.rebuilt import models_of, named_declaration
+from hbase_orm.migrate.operations.refusals import RefusedRowsError, mismatch, needs_exclusive
+from hbase_orm.migrate.operations.rows.moved_rows import MovedRows
+from hbase_orm.migrate.operations.rows.row_walk import (
+    PageWork,
+    RowWalk,
+)
+from hbase_orm.migrate.operations.rows.steps import NoCheckpoint, PhaseCheckpoint, phase_of
+from hbase_orm.migrate.operations.tables import DropTable, refuse_existing
+from hbase_orm.moving.translation import TableMove
+from hbase_orm.numbering.create_tables import create_if_missing
+from hbase_orm.ops import (
+    CreateTable,
+    ListRegions,
+    Protocol,
+    ask,
+)
+from hbase_orm.ops.waits import wait
+from hbase_orm.record.declaration import Declaration
+
+_CREATE: Final = "create"
+_INDEX: Final = "index"
+_MOVE: Final = "move"
+_CHECK: Final = "check"
+_CLOSE: Final = "close"
+_STEPS: Final = ("", _CREATE, _INDEX, _MOVE, _CHECK, _CLOSE)
+_FLOOR: Final = "newest guard of the old table"
+_ROWS: Final = "rows of the old table"
+
+
+@dataclass
+class OnlineMove:
+    """The move of all rows of one table to another, while programs use both.
+
+    Attributes:
+        source: The table until now.
+        target: The new table.
+        operation: The operation, as one line.
+    """
+
+    source: MigratedTable
+    target: MigratedTable
+    operation: str
+    _kept: dict[str, str] = field(default_factory=dict[str, str])
+
+    def run(self, checkpoint: Checkpoint) -> None:
+        """Move the rows; continue where an earlier run stopped.
+
+        Raises:
+            NeedsExclusiveUseError: Such tables are moved only while nobody else uses them.
+            TargetExistsError: The new table existed before the move was begun.
+            RefusedRowsError: Rows do not decode or do not fit the new table.
+            MigrationStoppedError: The options say to stop before a phase.
+            ConflictError: One of the tables is being loaded, truncated, built or used exclusively.
+        """
+        self.source.needs_thrift2("rows are handed over by changes of their guards")
+        begun, kept = phase_of(checkpoint)
+        self._kept.update(kept)
+        self._refuse_other_tables()
+        if not begun:
+            self._refuse_target()
+        if self.source.migration.options.dry_run:
+            return
+        place = _STEPS.index(begun)
+        if place <= _STEPS.index(_CREATE):
+            PhaseCheckpoint(checkpoint, _CREATE, self._kept).save({})
+            self._create()
+            self._stop_before(Phase.INDEXING)
+            self._enter(Phase.INDEXING)
+            self.target.change(partial(edits.reopened, after=self.target.after))
+            self._wait("wait until all programs write the new indexes")
+        if place <= _STEPS.index(_INDEX):
+            self._walk(_INDEX, "index rows", self._rows.indexed_page, checkpoint)
+        if place <= _STEPS.index(_MOVE):
+            self._stop_before(Phase.PREPARED)
+            self._enter(Phase.PREPARED)
+            self._wait("wait until all programs of the old class have stopped")
+            self._stop_before(Phase.MOVING)
+            self._enter(Phase.MOVING)
+            self._walk(_MOVE, "move rows", self._rows.moved_page, checkpoint)
+        if place <= _STEPS.index(_CHECK):
+            self._stop_before(Phase.NEW)
+            if begun != _CHECK:
+                self._wait("wait until all programs hand rows over")
+            self._walk(_CHECK, "check rows", self._rows.checked_page, checkpoint)
+        PhaseCheckpoint(checkpoint, _CLOSE, self._kept).save({})
+        self._enter(Phase.NEW, floor_ms=int(self._kept.get(_FLOOR, "0")))
+        self.source.change(partial(edits.closed, why=self._moved))
+        self._wait("wait until no program reads the old table")
+        self._drop_new_key_table()
+
+    def give_up(self) -> None:
+        """End a move in which no row was handed over, and drop the new table.
+
+        Raises:
+            ConflictError: Rows have been handed over.
+        """
+        entries = self._entries()
+        for entry in entries:
+            self._refuse_handed_over(entry)
+        if self.target.recorded_or_none() is not None:
+            self.target.change(partial(edits.closed, why=self._filled))
+        tables = (self.source, self.target)
+        for table, entry in zip(tables, entries, strict=True):
+            if entry is not None and entry.move is not None and entry.move.is_running:
+                self.source.run(leave_move(table.name))
+                self.source.runtime.writer.moves.forget(table.name)
+        self._wait("wait until no program uses the new table")
+        DropTable(self.target.declared).run(self.source.migration, NoCheckpoint())
+        self.source.run(drop_table(self._new_keys_name))
+
+    def _refuse_handed_over(self, entry: CatalogEntry | None) -> None:
+        move = None if entry is None else entry.move
+        if move is not None and move.phase is Phase.MOVING:
+            raise ConflictError(
+                "rows have been handed over, so the move cannot be given up",
+                table=self.source.name,
+                phase=move.phase.name,
+                fix="finish the move by an upgrade; a downgrade then moves the rows back",
+            )
+
+    # --- the tables -------------------------------------------------------------------------------
+
+    @cached_property
+    def _models(self) -> MovedModels:
+        """The models of both tables, by the declarations of their rows.
+
+        Raises:
+            NeedsExclusiveUseError: Rows of such tables cannot be moved while programs use them.
+        """
+        runtime = self.source.runtime
+        old = self._recorded()
+        new = named_declaration(self.target, self.target.after)
+        names = (self.source.name, self.target.name)
+        if not (old.is_guarded and new.is_guarded):
+            reason = "rows without guards cannot be handed over"
+            raise needs_exclusive(self.operation, self.source.name, reason)
+        try:
+            return moved_models(old, new, names, runtime.catalog, runtime.features)
+        except (ConfigurationError, DeclarationError) as error:
+            raise needs_exclusive(self.operation, self.source.name, str(error)) from error
+
+    def _recorded(self) -> Declaration:
+        recorded = self.source.recorded()
+        why = edits.closed_why(recorded)
+        if why and why != self._moved:
+            raise mismatch(self.source.name, "row key", why, "an open table")
+        return edits.reopened(recorded, self.source.before)
+
+    @property
+    def _moved(self) -> str:
+        return f"moved to {self.target.name}"
+
+    @property
+    def _filled(self) -> str:
+        return f"filled from {self.source.name}"
+
+    @property
+    def _new_key_table(self) -> str:
+        """The index table of new keys; empty if each row keeps its key."""
+        return "" if self._models.keeps_keys else self._new_keys_name
+
+    @property
+    def _new_keys_name(self) -> str:
+        return f"{self.source.name}_new_keys"
+
+    def _refuse_other_tables(self) -> None:
+        """Raise an error for tables that cannot be moved while programs use them."""
+        models = self._models
+        assert models.old.guarded is not None
+        assert models.new.guarded is not None
+        key_table = self._new_key_table or None
+        try:
+            TableMove(models.old.guarded, models.new.guarded, models.translation, key_table)
+        except ConfigurationError as error:
+            raise needs_exclusive(self.operation, self.source.name, str(error)) from error
+
+    def _refuse_target(self) -> None:
+        """Raise an error if the new table exists, unless its rows were moved to the old one."""
+        record = self.target.recorded_or_none()
+        if record is None or edits.closed_why(record) != f"moved to {self.source.name}":
+            refuse_existing(self.target)
+
+    def _create(self) -> None:
+        """Create the new table, closed, and the index of new keys."""
+        record = self.target.recorded_or_none()
+        why = "" if record is None else edits.closed_why(record)
+        if why == f"moved to {self.source.name}":
+            DropTable(self.target.declared).run(self.source.migration, NoCheckpoint())
+            why = ""
+        _, new = self._entries()
+        if why != self._filled and (new is None or new.move is None or not new.move.is_running):
+            models = models_of(self.target, self.target.after)
+            self.source.migration.engine.create_tables(*models.values())
+            self.target.change(partial(edits.closed, why=self._filled))
+        if self._new_key_table:
+            self.source.run(self._created_new_key_table())
+
+    def _created_new_key_table(self) -> Protocol[None]:
+        """Create the index table of new keys with the regions of the new table."""
+        regions = yield from ask(ListRegions(self.target.name))
+        splits = tuple(region.start for region in regions if region.start)
+        schema = self._models.old.schema
+        table = index_table(schema, self._new_key_table, is_covering=False)
+        yield from create_if_missing(CreateTable(table, splits))
+
+    def _drop_new_key_table(self) -> None:
+        if self._new_key_table:
+            self.source.run(drop_table(self._new_key_table))
+
+    # --- phases -----------------------------------------------------------------------------------
+
+    def _entries(self) -> tuple[CatalogEntry | None, CatalogEntry | None]:
+        """Return the catalog's entries of the old and the new table."""
+        return (
+            self.source.run(read_entry(self.source.name)),
+            self.source.run(read_entry(self.target.name)),
+        )
+
+    def _enter(self, phase: Phase, floor_ms: int = 0) -> None:
+        """Enter a phase with both tables, unless they are in it already."""
+        self._report(f"enter the phase {phase.name}")
+        old, new = self.source.name, self.target.name
+        moves = {
+            old: CatalogMove(phase, new, is_old=True, new_key_table=self._new_key_table),
+            new: CatalogMove(phase, old, is_old=False, new_key_table=self._new_key_table),
+        }
+        for table, move in moves.items():
+            floor = floor_ms if table == new else 0
+            entry = self.source.run(read_entry(table))
+            now = None if entry is None else entry.move
+            if now is not None and now.is_running and now.phase >= phase:
+                continue
+            self.source.run(enter_phase(table, replace(move, floor_ms=floor)))
+            self.source.runtime.writer.moves.forget(table)
+
+    def _stop_before(self, phase: Phase) -> None:
+        if (self.source.migration.options.stop_before or "").upper() == phase.name:
+            raise MigrationStoppedError(
+                "the move has stopped, as the options say",
+                operation=self.operation,
+                phase=phase.name,
+                fix="run the upgrade again without --stop-before to go on",
+            )
+
+    def _wait(self, step: str) -> None:
+        """Wait until no process uses the phase before, and none of its requests can arrive."""
+        if not self.source.lease_s:
+            return
+        engine, options = self.source.migration.engine, self.source.migration.options
+        seconds = self.source.lease_s + engine.options.timeout_s + options.gateway_timeout_s
+        self.source.run(wait(seconds, partial(self._report, step)))
+
+    def _report(self, step: str, left_s: float | None = None) -> None:
+        self.source.migration.report(Progress(step, 0, None, left_s))
+
+    # --- rows -------------------------------------------------------------------------------------
+
+    @cached_property
+    def _rows(self) -> MovedRows:
+        return MovedRows(
+            self.source, self.target, self._models, self._new_key_table, self._note_guard
+        )
+
+    def _note_guard(self, newest_ms: int) -> None:
+        """Keep the newest timestamp of the old table's guards for the checkpoints."""
+        self._kept[_FLOOR] = str(max(newest_ms, int(self._kept.get(_FLOOR, "0"))))
+
+    def _walk(self, name: str, step: str, work: PageWork, checkpoint: Checkpoint) -> None:
+        """Walk over the rows of the old table in a step of this move."""
+        of_step = PhaseCheckpoint(checkpoint, name, self._kept)
+        known = int(self._kept.get(_ROWS, "0"))
+        walk = RowWalk(self.source, step, work, of_step, expected_rows=known)
+        position = walk.run([self.source.name])
+        self._kept[_ROWS] = str(position.rows)
+        if position.failed:
+            named = [f"{each.row!r}: {each.reason}" for each in position.failures[:10]]
+            raise RefusedRowsError(
+                "rows of the old table do not decode or do not fit the new one",
+                table=self.source.name,
+                rows=position.failed,
+                first=named,
+                fix="change or delete these rows, and run the upgrade again; before rows are "
+                "moved, a downgrade gives the move up",
+            )
+
+
+@dataclass(frozen=True)
+class GivenUpMove:
+    """The end of a move in which no row was handed over."""
+
+    move: OnlineMove
+
+    def run(self, checkpoint: Checkpoint) -> None:
+        """Drop what the move has made; `checkpoint` is not needed."""
+        checkpoint.save({})
+        self.move.give_up()
+
+
+def is_unfinished(source: MigratedTable, target: MigratedTable) -> bool:
+    """Return whether a copy or move to a table has moved no row, or the table was never made."""
+    record = target.recorded_or_none()
+    if record is None:
+        old = source.recorded_or_none()
+        return (
+            old is not None
+            and not edits.closed_why(old)
+            and (target.run(described(target.name)) is None)
+        )
+    return edits.closed_why(record) == f"filled from {source.name}" or (
+        begun_move(source, target) is not None
+    )
+
+
+def begun_move(source: MigratedTable, target: MigratedTable) -> CatalogMove | None:
+    """Return the move of the rows of one table to another, unless it is finished or not begun."""
+    entry = source.run(read_entry(source.name))
+    move = None if entry is None else entry.move
+    if move is None or not move.is_old or move.other_table != target.name:
+        return None
+    return None if edits.closed_why(source.recorded()) else move

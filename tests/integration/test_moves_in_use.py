@@ -1,0 +1,188 @@
+"""Trips move to a table with another row key on a real HBase, while processes read and write them.
+
+Programs with the old class write until it is refused, and go on with the new class; connections
+break; one program stands still (SIGSTOP) from one phase to the one after the next.
+"""
+
+from __future__ import annotations
+
+import random
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any, Self
+
+import pytest
+
+from hbase_orm import Engine, connect, select
+from hbase_orm.binding.url import parse_url
+from hbase_orm.index.catalog.catalog import read_entry
+from hbase_orm.migrate.operations.copies import RekeyTable
+from hbase_orm.migrate.operations.operation import Migration, Progress
+from tests.fault.doubles import CutsConnectionAfterSend, CutsConnectionBeforeSend
+from tests.support.migrated_tables import Revision, Saved
+from tests.support.storms import Writer, writers
+from tests.support.trip_writer import NEW_TABLE, NOON, TABLE, Trip, TripByTail, place
+
+pytestmark = [pytest.mark.hbase, pytest.mark.timeout(900)]
+
+ROWS = 300
+SOAK_ROWS = 20_000
+SOAK_SEEDS = 5
+CUT_EVERY_S = 0.5
+GATEWAY_S = 2.0
+"""How long requests may still arrive here: connections break, but gateways do not repeat."""
+
+
+@pytest.fixture
+def url(hbase_url: str) -> str:
+    (host, port), *_ = parse_url(hbase_url).thrift2
+    return f"{hbase_url.partition('?')[0]}?thrift2={host}:{port}&lease_s=1&timeout_s=4&pool=2"
+
+
+@pytest.fixture
+def engine(url: str) -> Iterator[Engine]:
+    with connect(url) as connected:
+        yield connected
+        connected.drop_tables(Trip, TripByTail)
+
+
+def fill(engine: Engine, rows: int) -> dict[tuple[str, Any], tuple[str, int, str | None]]:
+    engine.create_tables(Trip)
+    ledger: dict[tuple[str, Any], tuple[str, int, str | None]] = {}
+    with engine.session() as session, session.bulk() as bulk:
+        for n in range(rows):
+            at, tail = NOON + timedelta(seconds=n), f"B{n % 97}"
+            bulk.add(Trip(at=at, tail=tail, destination=f"D{n % 11}", miles=n, note=None))
+            ledger[tail, at] = (f"D{n % 11}", n, None)
+    return ledger
+
+
+def phase(engine: Engine) -> str:
+    entry = engine._runtime.run_as_is(read_entry(engine._bound_of(TripByTail).schema.table))
+    return "none" if entry is None or entry.move is None else entry.move.phase.name
+
+
+def move(engine: Engine, report: Any) -> None:
+    plan = Revision(engine, (Trip,), (TripByTail,)).migration(gateway_timeout_s=GATEWAY_S)
+    migration = Migration(plan.engine, plan.before, plan.after, plan.options, report)
+    RekeyTable(TABLE, new_table=NEW_TABLE).run(migration, Saved())
+
+
+class Cuts:
+    """Proxies of both gateways that break connections again and again."""
+
+    def __init__(self, url: str) -> None:
+        options = parse_url(url)
+        (_, thrift1), (_, thrift2) = options.thrift1[0], options.thrift2[0]
+        self._proxies = (CutsConnectionBeforeSend(thrift1), CutsConnectionAfterSend(thrift2))
+        ports = [proxy.address.port for proxy in self._proxies]
+        query = url.partition("&")[2]
+        self.url = (
+            f"hbase://127.0.0.1:{ports[0]}/{options.namespace}?thrift2=127.0.0.1:{ports[1]}&{query}"
+        )
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._arm)
+
+    def _arm(self) -> None:
+        while not self._ended.wait(CUT_EVERY_S):
+            random.choice(self._proxies).arm()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def begin(self) -> None:
+        """Break connections from now on, not those with which programs begin."""
+        self._thread.start()
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        self._thread.join()
+        assert all(proxy.has_struck.is_set() for proxy in self._proxies)
+        for proxy in self._proxies:
+            proxy.close()
+
+
+class Pause:
+    """Lets a process stand still from INDEXING until rows move."""
+
+    def __init__(self, engine: Engine, writer: Writer) -> None:
+        self._engine = engine
+        self._writer = writer
+        self.stopped_in = self.continued_in = ""
+
+    def __call__(self, _: Progress) -> None:
+        now = phase(self._engine)
+        if now == "INDEXING" and not self.stopped_in:
+            self._writer.process.send_signal(signal.SIGSTOP)
+            self.stopped_in = now
+        elif now == "MOVING" and self.stopped_in and not self.continued_in:
+            self.go_on()
+            self.continued_in = now
+
+    def go_on(self) -> None:
+        self._writer.process.send_signal(signal.SIGCONT)
+
+
+def storm(engine: Engine, url: str, rows: int) -> None:
+    ledger = fill(engine, rows)
+    with Cuts(url) as cuts:
+        calls = [(url, 0, "old"), (cuts.url, 1, "old"), (url, 2, "old"), (cuts.url, 3, "old")]
+        with writers(calls, "trip_writer") as running:
+            assert [writer.next() for writer in running] == ["begun"] * len(calls)
+            cuts.begin()
+            pause = Pause(engine, running[2])
+            try:
+                move(engine, pause)
+            finally:
+                pause.go_on()
+            time.sleep(3.0)
+            told = [writer.finish() for writer in running]
+
+    assert (pause.stopped_in, pause.continued_in) == ("INDEXING", "MOVING")
+    assert all(each["written"] > 20 and each["reads"] > 5 for each in told), told
+    assert [each["wrong"] for each in told] == [[]] * len(calls)
+    assert [each["refused"] for each in told] == [1] * len(calls)
+    check(engine, ledger, told)
+
+
+def check(
+    engine: Engine,
+    ledger: dict[tuple[str, Any], tuple[str, int, str | None]],
+    told: list[dict[str, Any]],
+) -> None:
+    """Compare all rows with what was acknowledged, and the indexes with the rows."""
+    with engine.session() as session:
+        every = session.all(select(TripByTail).allow_full_scan())
+    rows = {(row.tail, row.at): (row.destination, row.miles, row.note) for row in every}
+    assert len(rows) == len(every)
+    own = {}
+    for each in told:
+        for n, states in each["states"]:
+            possible = [None if state is None else tuple(state) for state in states]
+            key = place(each["number"], n)
+            own[key] = rows.pop(key, None)
+            assert own[key] in possible, (key, own[key], possible)
+    assert len(own) > 50
+    assert rows == ledger
+    for name in ("by_destination", "by_miles"):
+        found = engine.verify_index(TripByTail, name)
+        assert (found.missing, found.entries) == (0, found.entries)
+        engine.verify_index(TripByTail, name, repair=True, min_age_ms=0)
+        assert engine.verify_index(TripByTail, name).is_sound
+
+
+def test_no_trip_is_lost_or_doubled_while_processes_write_and_rows_move(
+    engine: Engine, url: str
+) -> None:
+    storm(engine, url, ROWS)
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("seed", range(SOAK_SEEDS))
+def test_no_trip_of_many_is_lost_or_doubled(engine: Engine, url: str, seed: int) -> None:
+    random.seed(seed)
+    storm(engine, url, SOAK_ROWS)

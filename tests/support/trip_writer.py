@@ -1,0 +1,236 @@
+"""A process that writes trips of its own while they move to another table, and checks its reads.
+
+Run as a program with the URL, its number, and "old" or "new": the class with which it begins. When
+the old class is refused it goes on with the new one, like a program that is deployed again. It
+prints "begun" after some writes. It ends when its input ends; the last line of its output is one
+JSON object: what its rows may be, how much it did, and what it read wrongly.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import sys
+import threading
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+from hbase_orm import (
+    Engine,
+    Family,
+    Index,
+    Key,
+    Mapped,
+    Model,
+    Salt,
+    codecs,
+    column,
+    connect,
+    key,
+    rowkey,
+    select,
+)
+from hbase_orm.errors import FlushError, HBaseORMError, SchemaDriftError
+
+TABLE: Final = "trips"
+NEW_TABLE: Final = "trips_by_tail"
+OWN_ROWS: Final = 60
+TAILS: Final = 6
+DESTINATIONS: Final = 11
+BEGUN_AFTER: Final = 5
+NOON: Final = datetime(2024, 1, 1, 12, tzinfo=UTC)
+
+State = tuple[str, int, str | None] | None
+"""The fields of a trip: destination, miles and note; None for a trip that does not exist."""
+
+
+class Trip(Model, table=TABLE):
+    """By time, without salt."""
+
+    d = Family(versions=2)
+    at: Key[datetime] = key(codecs.millis())
+    tail: Key[str] = key()
+    destination: Mapped[str] = column(d)
+    miles: Mapped[int] = column(d, codec=codecs.uint32())
+    note: Mapped[str | None] = column(d, default=None)
+    by_destination = Index(destination)
+
+
+class TripByTail(Model, table=NEW_TABLE):
+    """By tail number, salted."""
+
+    d = Family(versions=2)
+    tail: Key[str] = key()
+    at: Key[datetime] = key(codecs.millis())
+    destination: Mapped[str] = column(d)
+    miles: Mapped[int] = column(d, codec=codecs.int64())
+    note: Mapped[str | None] = column(d, "remark", default=None)
+    by_destination = Index(destination)
+    by_miles = Index(miles)
+    __rowkey__ = rowkey(Salt(4, of=[tail]), tail, at)
+
+
+Class = type[Trip] | type[TripByTail]
+CLASSES: Final[dict[str, Class]] = {"old": Trip, "new": TripByTail}
+
+
+def place(number: int, n: int) -> tuple[str, datetime]:
+    """Return the tail number and the time of a writer's trip."""
+    return f"W{number}-{n % TAILS}", NOON + timedelta(minutes=n)
+
+
+@dataclass
+class TripWriter:
+    """The trips of one writer, and what they may be: several states after an unknown outcome."""
+
+    engine: Engine
+    model: Class
+    number: int
+    random: random.Random
+    states: dict[int, list[State]] = field(default_factory=dict[int, list[State]])
+    written: int = 0
+    failed: int = 0
+    reads: int = 0
+    refused: int = 0
+    wrong: list[str] = field(default_factory=list[str])
+
+    def step(self) -> None:
+        """Write one trip and read some; use the new class if the old one is refused."""
+        try:
+            self.write(self.random.randrange(OWN_ROWS))
+            if self.random.random() < 0.3:
+                self.read()
+        except SchemaDriftError:
+            self._take_new_class()
+        except FlushError as error:
+            if any(isinstance(e, SchemaDriftError) for *_, e in error.not_written):
+                self._take_new_class()
+            self.failed += 1
+        except HBaseORMError:
+            self.failed += 1
+
+    def _take_new_class(self) -> None:
+        self.refused += 1
+        assert self.model is Trip
+        self.model = TripByTail
+
+    def write(self, n: int) -> None:
+        tail, at = place(self.number, n)
+        known = self.states.setdefault(n, [None])
+        wanted = self._some_state()
+        # Until there is an answer, the row may be as it was or as it is to be.
+        self.states[n] = [*known, wanted]
+        try:
+            self._send(tail, at, wanted)
+        except FlushError as error:
+            if not error.unknown:
+                self.states[n] = known
+            raise
+        except SchemaDriftError:
+            self.states[n] = known
+            raise
+        self.states[n] = [wanted]
+        self.written += 1
+
+    def _some_state(self) -> State:
+        if self.random.random() < 0.2:
+            return None
+        destination = f"D{self.random.randrange(DESTINATIONS)}"
+        note = None if self.random.random() < 0.5 else f"note {self.random.randrange(1000)}"
+        return destination, self.random.randrange(100_000), note
+
+    def _send(self, tail: str, at: datetime, wanted: State) -> None:
+        with self.engine.session() as session:
+            row: Any = session.get(self.model, tail=tail, at=at)
+            if wanted is None:
+                if row is not None:
+                    session.delete(row)
+                return
+            destination, miles, note = wanted
+            if row is None:
+                row = self.model(tail=tail, at=at, destination=destination, miles=miles, note=note)
+                session.add(row)
+            else:
+                row.destination, row.miles, row.note = destination, miles, note
+
+    def read(self) -> None:
+        """Read some of the own trips by key, by range and by index."""
+        n = self.random.randrange(OWN_ROWS)
+        tail, at = place(self.number, n)
+        with self.engine.session() as session:
+            model: Any = self.model
+            if self.random.random() < 0.3:
+                found = session.all(select(model).where(model.tail == tail).allow_full_scan())
+                self._check_all(n % TAILS, found, "a range")
+            elif self.random.random() < 0.5:
+                row = session.get(model, tail=tail, at=at)
+                self._check(n, row, "get")
+            else:
+                destination = f"D{self.random.randrange(DESTINATIONS)}"
+                by_index = select(model).where(model.destination == destination)
+                found = session.all(by_index.allow_full_scan())
+                own = [row for row in found if row.tail.startswith(f"W{self.number}-")]
+                self._check_index(destination, own)
+        self.reads += 1
+
+    def _check(self, n: int, row: Any, by: str) -> None:
+        state = None if row is None else (row.destination, row.miles, row.note)
+        known = self.states.get(n, [None])
+        if state not in known:
+            self.wrong.append(f"{by} {self.model.__name__} {n}: {state} instead of {known}")
+        elif len(known) > 1:
+            self.states[n] = known  # a late request may still arrive
+
+    def _check_all(self, tail: int, rows: list[Any], by: str) -> None:
+        read = {row.at: row for row in rows}
+        if len(read) != len(rows):
+            self.wrong.append(f"{by} has a row twice")
+        for n in range(tail, OWN_ROWS, TAILS):
+            self._check(n, read.get(place(self.number, n)[1]), by)
+
+    def _check_index(self, destination: str, rows: list[Any]) -> None:
+        read = {(row.tail, row.at) for row in rows}
+        for n, known in self.states.items():
+            having = [state is not None and state[0] == destination for state in known]
+            has_row = place(self.number, n) in read
+            if (all(having) and not has_row) or (not any(having) and has_row):
+                self.wrong.append(f"by index {destination} {n}: {has_row}, known {known}")
+
+    def told(self) -> dict[str, Any]:
+        return {
+            "number": self.number,
+            "states": sorted(self.states.items()),
+            "written": self.written,
+            "failed": self.failed,
+            "reads": self.reads,
+            "refused": self.refused,
+            "wrong": self.wrong[:20],
+        }
+
+
+def run(engine: Engine, model: Class, number: int) -> dict[str, Any]:
+    """Write until the input ends; return what is to be told."""
+    ended = threading.Event()
+
+    def listen() -> None:
+        sys.stdin.read()
+        ended.set()
+
+    threading.Thread(target=listen, daemon=True).start()
+    writer = TripWriter(engine, model, number, random.Random(number))
+    steps = 0
+    while not ended.is_set():
+        writer.step()
+        steps += 1
+        if steps == BEGUN_AFTER:
+            sys.stdout.write('"begun"\n')
+            sys.stdout.flush()
+    return writer.told()
+
+
+if __name__ == "__main__":
+    url, own_number, first = sys.argv[1:4]
+    with connect(url) as connected:
+        sys.stdout.write(json.dumps(run(connected, CLASSES[first], int(own_number))) + "\n")
+        sys.stdout.flush()
