@@ -89,13 +89,13 @@ def adopt(move: TableMove, sealed: SealedRow, row: Row, context: GuardContext) -
 def _cell_puts(
     move: TableMove, sealed: SealedRow, row: Row, context: GuardContext
 ) -> Protocol[tuple[Put, ...]]:
+    values = {(column, cell.timestamp_ms): cell.value for column, cell in row.cells.items()}
     translate = move.translation.older_versions
-    if translate is None:
-        cells = row.cells.items()
-        return tuple(Put(column, cell.value, cell.timestamp_ms) for column, cell in cells)
-    get = GetVersions(move.old.table, sealed.key, move.old.families, ALL_VERSIONS)
-    versions = translate((yield from ask_with_retry(get, context.retries)))
-    return tuple(Put(version.column, version.value, version.timestamp_ms) for version in versions)
+    if translate is not None:
+        get = GetVersions(move.old.table, sealed.key, move.old.families, ALL_VERSIONS)
+        versions = translate((yield from ask_with_retry(get, context.retries)))
+        values |= {(version.column, version.timestamp_ms): version.value for version in versions}
+    return tuple(Put(column, value, ms) for (column, ms), value in values.items())
 
 
 def _put_guarded(

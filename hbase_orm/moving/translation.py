@@ -37,7 +37,8 @@ class RowTranslation:
             and for some columns or whole families of the new table. If the new key depends on
             nothing but the old key, the result for no columns is empty.
         older_versions: Translates all stored versions of an old row, if the move keeps older
-            versions of cells. None if it keeps only the newest ones.
+            versions of cells; cells that only `to_new` makes are put besides. None if it keeps only
+            the newest ones.
     """
 
     to_new: Callable[[Row], Row]

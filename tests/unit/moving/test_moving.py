@@ -200,6 +200,21 @@ def test_a_row_is_handed_over_with_all_versions_at_their_timestamps(tables: Tabl
     assert [version.value for version in after if version.column == VALUE] == [b"11", b"1"]
 
 
+def test_a_cell_that_no_version_became_is_handed_over_with_older_versions(tables: Tables) -> None:
+    def with_device(row: Row) -> Row:
+        translated = to_new(row)
+        return Row(translated.key, {**translated.cells, b"d:device": Cell(row.key, 7)})
+
+    tables.write_old(b"d1", v=b"11")
+    named = replace(MOVE, translation=replace(MOVE.translation, to_new=with_device))
+
+    tables.run(move_page(named, KeyRange(), tables.context))
+
+    after = tables.gateway.execute(GetVersions("new", NORTH, (b"d",), 9))
+    assert [(v.timestamp_ms, v.value) for v in after if v.column == b"d:device"] == [(7, b"d1")]
+    assert [version.value for version in after if version.column == VALUE] == [b"11", b"1"]
+
+
 def test_without_older_versions_only_the_newest_cells_are_handed_over(tables: Tables) -> None:
     tables.write_old(b"d1", v=b"11")
     newest = replace(MOVE, translation=replace(MOVE.translation, older_versions=None))

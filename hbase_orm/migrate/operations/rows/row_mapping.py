@@ -6,22 +6,16 @@ are visible are kept. Cells of columns that no model declares are copied as they
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from hbase_orm.binding.bound_model import BoundModel
-from hbase_orm.index.entries.targets import GUARD_FAMILY, MARKER_VALUE
+from hbase_orm.binding.table_moves.column_places import ColumnPlaces, columns_from_key
+from hbase_orm.index.entries.targets import MARKER_VALUE
 from hbase_orm.ops import Cell, Protocol, Put, Row, RowMutation, StoredVersion
-from hbase_orm.record.specifications import codec_spec, same_codec
-from hbase_orm.schema import ColumnSchema, TableSchema, deferred_names
-
-Convert = Callable[[bytes], bytes]
-
-
-def _unchanged(data: bytes) -> bytes:
-    return data
+from hbase_orm.schema import ColumnSchema, deferred_names
 
 
 @dataclass(frozen=True)
@@ -72,7 +66,7 @@ class RowMapping:
     def _puts(self, versions: Sequence[StoredVersion], values: Mapping[str, Any]) -> list[Put]:
         puts: list[Put] = []
         for each in versions:
-            place = self._place(each.column)
+            place = self._places.place(each.column)
             if place is not None:
                 column, convert = place
                 puts.append(Put(column, convert(each.value), each.timestamp_ms))
@@ -88,57 +82,14 @@ class RowMapping:
             puts.append(Put(marker, MARKER_VALUE, newest_ms))
         return puts
 
-    def _place(self, column: bytes) -> tuple[bytes, Convert] | None:
-        """Return the new column of a cell, and what converts its value; None if it is left out."""
-        if column in self._places:
-            return self._places[column]
-        family = column.partition(b":")[0]
-        for prefix, new in self._prefixes.items():
-            if column.startswith(prefix):
-                return None if new is None else (new + column[len(prefix) :], _unchanged)
-        is_kept = family in self._families and family != GUARD_FAMILY
-        return (column, _unchanged) if is_kept and column != self.source.schema.marker else None
-
     @cached_property
-    def _families(self) -> frozenset[bytes]:
-        return frozenset(self.target.schema.family_names)
-
-    @cached_property
-    def _places(self) -> dict[bytes, tuple[bytes, Convert] | None]:
-        new = {each.name: each for each in _columns(self.target.schema)}
-        places: dict[bytes, tuple[bytes, Convert] | None] = {}
-        for old in _columns(self.source.schema):
-            wanted = new.get(old.name)
-            places[old.column] = (
-                None if wanted is None else (wanted.column, _converter(old, wanted))
-            )
-        return places
-
-    @cached_property
-    def _prefixes(self) -> dict[bytes, bytes | None]:
-        new = {each.name: each for each in self.target.schema.dynamics}
-        return {
-            each.prefix: new[each.name].prefix if each.name in new else None
-            for each in self.source.schema.dynamics
-        }
+    def _places(self) -> ColumnPlaces:
+        return ColumnPlaces(self.source.schema, self.target.schema)
 
     @cached_property
     def _from_key(self) -> list[ColumnSchema]:
         """The new columns whose values were only in the old row key."""
-        known = {each.name for each in _columns(self.source.schema)}
-        keys = set(self.source.schema.layout.arguments)
-        return [each for each in self.target.schema.columns if each.name in keys - known]
-
-
-def _columns(schema: TableSchema) -> list[ColumnSchema]:
-    return [*schema.columns, *schema.numbers]
-
-
-def _converter(old: ColumnSchema, new: ColumnSchema) -> Convert:
-    if same_codec(codec_spec(old.codec), codec_spec(new.codec)):
-        return _unchanged
-    decode, encode, normalize = old.codec.decode, new.codec.encode, new.codec.normalize
-    return lambda data: encode(normalize(decode(data)))
+        return list(columns_from_key(self.source.schema, self.target.schema).values())
 
 
 def _cell(version: StoredVersion) -> Cell:
