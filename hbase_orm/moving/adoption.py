@@ -92,8 +92,11 @@ def _cell_puts(
     values = {(column, cell.timestamp_ms): cell.value for column, cell in row.cells.items()}
     translate = move.translation.older_versions
     if translate is not None:
-        get = GetVersions(move.old.table, sealed.key, move.old.families, ALL_VERSIONS)
-        versions = translate((yield from ask_with_retry(get, context.retries)))
+        # With the guard, like all reads of the old table that are not for its programs.
+        columns = (*move.old.families, GUARD_COLUMN)
+        get = GetVersions(move.old.table, sealed.key, columns, ALL_VERSIONS)
+        stored = yield from ask_with_retry(get, context.retries)
+        versions = translate([each for each in stored if each.column != GUARD_COLUMN])
         values |= {(version.column, version.timestamp_ms): version.value for version in versions}
     return tuple(Put(column, value, ms) for (column, ms), value in values.items())
 

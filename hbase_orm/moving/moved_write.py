@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from hbase_orm.errors import ConnectionLostError, RowMovedError
+from hbase_orm.index.catalog.move_phases import Phase
 from hbase_orm.index.entries.targets import GuardContext, GuardedTable, RowChange, WriteOutcome
 from hbase_orm.index.protocol.guarded_write import History, guarded_write
 from hbase_orm.moving.adoption import taking_over
-from hbase_orm.index.catalog.move_phases import Phase
 from hbase_orm.moving.translation import TableMove
 from hbase_orm.ops import Cell, Protocol
 

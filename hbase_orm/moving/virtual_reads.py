@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from hbase_orm.index.catalog.move_phases import Phase
 from hbase_orm.index.entries.targets import GUARD_COLUMN, GuardContext, IndexTarget
 from hbase_orm.index.upkeep.table_pages import get_rows, keys_of
-from hbase_orm.index.catalog.move_phases import Phase
 from hbase_orm.moving.translation import TableMove, data_cells
 from hbase_orm.ops import Protocol, Row
 

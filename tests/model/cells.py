@@ -49,6 +49,14 @@ class Stored(NamedTuple):
     expires: bool = False
 
 
+class ScannedRange(NamedTuple):
+    """The owner of a scanner: what is left to scan."""
+
+    table: str
+    key_range: KeyRange
+    reverse: bool = False
+
+
 Store = tuple[tuple[Place, Stored], ...]
 
 COLUMNS = (b"_:g", b"d:", b"d:d:v2", b"d:o", b"d:v1", b"d:v2", b"d:w")
@@ -137,18 +145,14 @@ def _read(store: Store, request: Operation[Any]) -> list[Row | None] | tuple[Sto
         case GetVersions(table, key):
             return tuple(_versions(store, table, key))
         case FetchRows(scanner, count):
-            table, key_range = _scan_of(scanner.owner)
-            present = sorted({place.row for place, _ in store if place.table == table})
-            rows = [_row(store, table, key, ()) for key in present if key in key_range]
+            scan = scanner.owner
+            assert isinstance(scan, ScannedRange)
+            present = {place.row for place, _ in store if place.table == scan.table}
+            order = sorted(filter(scan.key_range.__contains__, present), reverse=scan.reverse)
+            rows = [_row(store, scan.table, key, ()) for key in order]
             fetched: list[Row | None] = [row for row in rows if row is not None]
             return fetched[:count]
     raise NotImplementedError(request)
-
-
-def _scan_of(owner: object) -> tuple[str, KeyRange]:
-    assert isinstance(owner, tuple)
-    table, key_range = owner
-    return table, key_range
 
 
 def _row(store: Store, table: str, key: bytes, columns: tuple[bytes, ...]) -> Row | None:

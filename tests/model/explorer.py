@@ -37,7 +37,7 @@ from hbase_orm.ops import (
     Sleep,
     Together,
 )
-from tests.model.cells import Store, execute
+from tests.model.cells import ScannedRange, Store, execute
 
 R = TypeVar("R")
 T = TypeVar("T", bound=Hashable)
@@ -397,7 +397,7 @@ def _pass_pauses(run: ProtocolRun[Operation[Any], Any]) -> None:
             case ListRegions():
                 run.send([RegionRange(b"", None, "")])
             case OpenScanner(scan):
-                run.send(ScannerId(0, (scan.table, scan.key_range)))
+                run.send(ScannerId(0, ScannedRange(scan.table, scan.key_range, scan.reverse)))
             case _:
                 return
 

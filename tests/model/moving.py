@@ -23,7 +23,7 @@ from hbase_orm.moving.moved_write import moved_write, new_table, old_table
 from hbase_orm.moving.mover import check_page, move_page
 from hbase_orm.moving.translation import TableMove
 from hbase_orm.moving.virtual_reads import rows_of_entries, virtual_rows
-from hbase_orm.moving.virtual_scans import virtual_page
+from hbase_orm.moving.virtual_scans import rest_after, virtual_page
 from hbase_orm.ops import (
     FetchRows,
     GetRows,
@@ -35,7 +35,7 @@ from hbase_orm.ops import (
     ScannerId,
     ask,
 )
-from tests.model.cells import NOTES, Compact, ExpireDeadGuards, Note
+from tests.model.cells import NOTES, Compact, ExpireDeadGuards, Note, ScannedRange
 from tests.model.explorer import (
     LeasesEnd,
 )
@@ -92,7 +92,7 @@ def steps_of(  # noqa: PLR0911  # one return a kind of task
             return repair(move, task.phase, own, floor_ms)
         case "old repair":
             return repair_old(move, own)
-        case "get" | "scan" | "find":
+        case "get" | "scan" | "scan back" | "find":
             return noted(number, read(system, task, own))
         case "expire":
             return ask(ExpireDeadGuards())
@@ -165,8 +165,10 @@ def read(system: MoveSystem, task: Task, own: GuardContext) -> Protocol[Seen]:
         keys = [task.key] if task.key else universe
         rows = yield from virtual_rows(move, task.phase, keys, own)
         return dict(zip(keys, map(_values, rows), strict=True))
-    read_all = scanned if task.kind == "scan" else indexed
+    read_all = indexed if task.kind == "find" else scanned
     all_rows = yield from read_all(move, task, own)
+    if task.kind == "scan back":
+        all_rows.reverse()
     keys = [row.key for row in all_rows]
     if len(keys) != len(set(keys)) or keys != sorted(keys):
         return {b"": {}}
@@ -175,12 +177,15 @@ def read(system: MoveSystem, task: Task, own: GuardContext) -> Protocol[Seen]:
 
 def scanned(move: TableMove, task: Task, own: GuardContext) -> Protocol[list[Row]]:
     rows: list[Row] = []
-    rest: bytes | None = b""
-    while rest is not None:
-        page = yield from virtual_page(move, task.phase, KeyRange(rest), own, page_rows=PAGE_ROWS)
+    is_back, rest = task.kind == "scan back", KeyRange()
+    while True:
+        page = yield from virtual_page(
+            move, task.phase, rest, own, page_rows=PAGE_ROWS, reverse=is_back
+        )
         rows += page.rows
-        rest = page.next
-    return rows
+        if page.next is None:
+            return rows
+        rest = KeyRange(b"", page.next) if is_back else KeyRange(page.next)
 
 
 def indexed(move: TableMove, task: Task, own: GuardContext) -> Protocol[list[Row]]:
@@ -226,17 +231,16 @@ def row_by_row(steps: Protocol[Any]) -> Protocol[Any]:
 
 
 def _rows_one_by_one(scanner: ScannerId, count: int) -> Protocol[list[Row]]:
-    assert isinstance(scanner.owner, tuple)
-    name: str = scanner.owner[0]
-    whole: KeyRange = scanner.owner[1]
+    scan = scanner.owner
+    assert isinstance(scan, ScannedRange)
     rows: list[Row] = []
     while len(rows) < count:
-        start = rows[-1].key + b"\x00" if rows else whole.start
-        rest = ScannerId(0, (name, KeyRange(start, whole.stop)))
-        fetched = yield from ask(FetchRows(rest, 1))
+        fetched = yield from ask(FetchRows(ScannerId(0, scan), 1))
         if not fetched:
             break
         rows += fetched
+        rest = rest_after(scan.key_range, fetched[-1].key, reverse=scan.reverse)
+        scan = scan._replace(key_range=rest)
     return rows
 
 

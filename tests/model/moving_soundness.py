@@ -157,7 +157,7 @@ class MoveSoundness:
 
     def _fault_after_all(self, store: Store, rows: Ledger) -> str:
         """Return what is wrong now, or once the move has gone on to its end from here."""
-        kinds: tuple[ReadKind, ...] = ("get", "scan", "find")
+        kinds: tuple[ReadKind, ...] = ("get", "scan", "scan back", "find")
         for phase in self._phases(store):
             if any(self._read(store, phase, kind) != rows for kind in kinds):
                 return "a reader does not see the rows"

@@ -48,6 +48,7 @@ COMPACT: Final = Task("compact")
 REPAIR: Final = Task("repair", MOVING, clock_ms=REPAIR_MS)
 OLD_REPAIR: Final = Task("old repair", PREPARED, clock_ms=REPAIR_MS)
 GET, SCAN = Task("get", PREPARED), Task("scan", PREPARED)
+SCAN_BACK: Final = Task("scan back", PREPARED)
 CHANGE_OF_KEY: Final = Task("old put", INDEXING, b"a", {V1: b"B"})
 
 # --- one row --------------------------------------------------------------------------------------
@@ -205,6 +206,15 @@ SCAN_BESIDE_NEW = MoveSystem(
     crashes=0,
     losses=0,
     at_least=9_200,
+)
+SCAN_BACK_BESIDE_PUT = replace(
+    SCAN_BESIDE_PUT,
+    name="a reverse scan, a put and a delete",
+    tasks=(SCAN_BACK, put(MOVING), delete(MOVING, b"nb")),
+    at_least=28_000,
+)
+SCAN_BACK_BESIDE_MOVER = replace(
+    SCAN_BESIDE_MOVER, name="a reverse scan and the mover", tasks=(SCAN_BACK, MOVER), at_least=800
 )
 FIND_BESIDE_PUT = MoveSystem(
     "a read by the index, and a put that leaves its value and a delete",
@@ -387,6 +397,8 @@ MOVE_SYSTEMS: Final = (
     SCAN_BESIDE_INSERT,
     SCAN_BESIDE_MOVER,
     SCAN_BESIDE_NEW,
+    SCAN_BACK_BESIDE_PUT,
+    SCAN_BACK_BESIDE_MOVER,
     FIND_BESIDE_PUT,
     FIND_THE_NEW_VALUE,
     REPAIR_BESIDE_PREPARED,

@@ -26,7 +26,7 @@ LATER_CLOCK_MS = 3
 """The clock of writes after the move, so slow that only the floor keeps their cells visible."""
 
 Layout = Literal["same key", "behind a byte", "behind a value"]
-ReadKind = Literal["get", "scan", "find"]
+ReadKind = Literal["get", "scan", "scan back", "find"]
 Cells = Mapping[bytes, bytes]
 Ledger = dict[bytes, dict[bytes, bytes]]
 """Rows in the new layout, by their new keys."""
@@ -50,7 +50,7 @@ class Task:
     kind: Literal[
         "put", "insert", "update", "delete",
         "old put", "old delete",
-        "get", "scan", "find",
+        "get", "scan", "scan back", "find",
         "mover", "repair", "old repair", "expire", "compact",
     ]  # fmt: skip
     phase: Phase = MOVING
@@ -64,7 +64,7 @@ class Task:
 
     @property
     def reads(self) -> bool:
-        return self.kind in {"get", "scan", "find"}
+        return self.kind in {"get", "scan", "scan back", "find"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ from hbase_orm.ops import (
     ScannerId,
     ask,
 )
+from tests.model.cells import ScannedRange
 from tests.support.replays import V1, Bench
 
 Made = Callable[[Bench], Protocol[Any]]
@@ -152,7 +153,9 @@ def keys_now(bench: Bench) -> Protocol[frozenset[bytes]]:
 
 
 def entries_now(bench: Bench) -> Protocol[list[Row]]:
-    return (yield from ask(FetchRows(ScannerId(0, (bench.index.table, KeyRange())), 10)))
+    return (
+        yield from ask(FetchRows(ScannerId(0, ScannedRange(bench.index.table, KeyRange())), 10))
+    )
 
 
 def values_of(row: Row | None) -> dict[bytes, bytes]:

@@ -206,8 +206,12 @@ def sealed_rows_skipped(
     wanted: frozenset[bytes],
     context: GuardContext,
     page_rows: int,
+    *,
+    reverse: bool = False,
 ) -> Protocol[tuple[Rows, KeyRange]]:
-    rows, window = yield from ORIGINAL_PAGE_OF_OLD(move, key_range, wanted, context, page_rows)
+    rows, window = yield from ORIGINAL_PAGE_OF_OLD(
+        move, key_range, wanted, context, page_rows, reverse=reverse
+    )
     sealed = yield from sealed_keys(move, list(rows), context)
     return {key: row for key, row in rows.items() if key not in sealed}, window
 
@@ -220,14 +224,19 @@ def new_table_first(
     columns: tuple[bytes, ...] = (),
     *,
     page_rows: int,
+    reverse: bool,
 ) -> Protocol[VirtualPage]:
     """Read the new table first, and trust it about the rows that are sealed by then."""
     del phase
     wanted = move.columns_of(columns)
-    of_new, _ = yield from ORIGINAL_PAGE_OF_NEW(move, key_range, wanted, context, 99)
-    rows, window = yield from sealed_rows_skipped(move, key_range, wanted, context, page_rows)
+    of_new, _ = yield from ORIGINAL_PAGE_OF_NEW(
+        move, key_range, wanted, context, 99, reverse=reverse
+    )
+    rows, window = yield from sealed_rows_skipped(
+        move, key_range, wanted, context, page_rows, reverse=reverse
+    )
     kept = {key: row for key, row in of_new.items() if key in window}
-    return virtual_scans._merged(rows | kept, window, key_range)
+    return virtual_scans._merged(rows | kept, window, key_range, reverse=reverse)
 
 
 def both_tables_in_turn(
@@ -238,9 +247,10 @@ def both_tables_in_turn(
     columns: tuple[bytes, ...] = (),
     *,
     page_rows: int,
+    reverse: bool,
 ) -> Protocol[VirtualPage]:
     """Read the rest of the one table, then the rest of the other, and do not merge."""
-    del phase
+    del phase, reverse
     wanted = move.columns_of(columns)
     of_old, window = yield from ORIGINAL_PAGE_OF_OLD(move, key_range, wanted, context, page_rows)
     of_new, _ = yield from ORIGINAL_PAGE_OF_NEW(move, window, wanted, context, 99)

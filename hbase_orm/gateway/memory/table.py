@@ -23,8 +23,8 @@ from hbase_orm.gateway.memory.cells import (
     raw_versions,
     visible_versions,
 )
-from hbase_orm.gateway.memory.filter_lists import Skipping
-from hbase_orm.gateway.memory.filters import CellVerdict, FilterCell, ServerFilter
+from hbase_orm.gateway.memory.filtered_row import filtered_row
+from hbase_orm.gateway.memory.filters import FilterCell, ServerFilter
 from hbase_orm.ops import (
     Cell,
     FamilyDescriptor,
@@ -227,32 +227,15 @@ class MemoryTable:
         The filter also checks older versions of a column, until it has passed two of them. HBase
         does the same, because it counts versions only after the filter.
         """
-        row_filter.reset()
-        if row_filter.refuses_key(key):
-            return None
-        cells: dict[bytes, Cell] = {}
-        skipping = Skipping()
-        for column, cell, timestamp_ms in self._cells(key, selection, when):
-            if skipping.skips(cell):
-                continue
-            if row_filter.is_done():
-                break
-            verdict = row_filter.judge(cell)
-            if verdict is CellVerdict.INCLUDE and column in cells:
-                verdict = CellVerdict.NEXT_COLUMN
-            skipping.note(verdict, cell, row_filter.seek_to)
-            if verdict is CellVerdict.INCLUDE:
-                cells[column] = Cell(row_filter.transform(cell.value), timestamp_ms)
-        return Row(key, cells) if cells and not row_filter.refuses_row() else None
+        return filtered_row(key, self._cells(key, selection, when), row_filter)
 
     def _cells(
         self, key: bytes, selection: Selection, when: When
-    ) -> Iterator[tuple[bytes, FilterCell, int]]:
+    ) -> Iterator[tuple[FilterCell, int]]:
         for name, cells, qualifier in _columns(self.rows[key], selection):
             family = self.families[name]
             for version in visible_versions(family, cells, cells.columns[qualifier], when):
-                cell = FilterCell(name, qualifier, version.value)
-                yield name + b":" + qualifier, cell, version.timestamp_ms
+                yield FilterCell(name, qualifier, version.value), version.timestamp_ms
 
     def versions(
         self, key: bytes, selection: Selection, max_versions: int, now_ms: int

@@ -88,11 +88,16 @@ def scan_page(
     key_range: KeyRange,
     page_rows: int,
     context: GuardContext,
+    *,
+    reverse: bool = False,
 ) -> Protocol[list[Row]]:
-    """Return the first rows of `key_range`, at most `page_rows`, and close the scanner."""
+    """Return the first rows of `key_range`, at most `page_rows`, and close the scanner.
+
+    With `reverse` these are its last rows, in descending order of their keys.
+    """
     if key_range.is_empty:
         return []
-    scan = Scan(table, key_range, columns, caching_rows=page_rows)
+    scan = Scan(table, key_range, columns, reverse=reverse, caching_rows=page_rows)
     return (yield from first_rows(scan, context.retries))
 
 

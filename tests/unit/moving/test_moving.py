@@ -5,10 +5,8 @@ Readings are keyed by device; in the new table by region and device, and the uni
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import count
-from typing import Any, TypeVar
+from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -19,167 +17,33 @@ from hbase_orm.errors import (
     DuplicateRowError,
     RowMovedError,
 )
-from hbase_orm.gateway.memory.gateway import MemoryGateway
 from hbase_orm.index.catalog.move_phases import Phase
 from hbase_orm.index.entries.guard_cell import GuardCell
-from hbase_orm.index.entries.targets import (
-    GUARD_COLUMN,
-    GUARDED_RETRIES,
-    GuardContext,
-    GuardedTable,
-    IndexTarget,
-    RowBefore,
-    RowChange,
-)
+from hbase_orm.index.entries.targets import GUARD_COLUMN, RowBefore, RowChange
 from hbase_orm.index.protocol.fence import fence
 from hbase_orm.index.protocol.guarded_write import guarded_write
 from hbase_orm.index.protocol.requests import read_before
 from hbase_orm.index.upkeep.repair import EntryState, repair_entry
-from hbase_orm.moving.moved_write import moved_write, old_table
 from hbase_orm.moving.mover import check_page, move_page
 from hbase_orm.moving.seal import seal_row
-from hbase_orm.moving.translation import RowTranslation, TableMove
-from hbase_orm.moving.virtual_reads import rows_of_entries, virtual_rows
-from hbase_orm.moving.virtual_scans import virtual_page
-from hbase_orm.ops import (
-    Cell,
-    CreateTable,
-    FamilyDescriptor,
-    GetRows,
-    GetVersions,
-    KeyRange,
-    Protocol,
-    Row,
-    StoredVersion,
-    TableDescriptor,
+from hbase_orm.moving.virtual_reads import rows_of_entries
+from hbase_orm.ops import GetVersions, KeyRange
+from tests.support.moved_readings import (
+    BY_NAME,
+    BY_UNIT,
+    MOVE,
+    NAME,
+    REGION,
+    VALUE,
+    Tables,
+    older_versions,
+    readings_in_memory,
 )
-from tests.support.stepping import drive
-
-R = TypeVar("R")
-
-REGION, UNIT, VALUE, NAME = b"d:region", b"d:unit", b"d:v", b"d:name"
-RENAMED = {REGION: REGION, UNIT: NAME, VALUE: VALUE}
-FORMER = {new: old for old, new in RENAMED.items()} | {b"d": b"d"}
-DEVICE_BYTES = 2
-
-
-def new_key(device: bytes, cells: dict[bytes, Cell]) -> bytes:
-    return cells[REGION].value + b"\x00" + device
-
-
-def to_new(row: Row) -> Row:
-    cells = {RENAMED[column]: cell for column, cell in row.cells.items()}
-    return Row(new_key(row.key, row.cells), cells)
-
-
-def older_versions(versions: Sequence[StoredVersion]) -> Sequence[StoredVersion]:
-    return [version._replace(column=RENAMED[version.column]) for version in versions]
-
-
-def old_change(change: RowChange) -> RowChange:
-    puts = {FORMER[column]: value for column, value in change.puts.items()}
-    clears = frozenset(FORMER[column] for column in change.clears)
-    return RowChange(change.row[-DEVICE_BYTES:], puts, clears, change.kind)
-
-
-def entries_by(column: bytes) -> Callable[..., frozenset[bytes]]:
-    def keys(row: bytes, cells: dict[bytes, bytes]) -> frozenset[bytes]:
-        return frozenset({cells[column] + b"\x00" + row} if column in cells else ())
-
-    return keys
-
-
-def guarded(name: str, columns: set[bytes], *indexes: IndexTarget) -> GuardedTable:
-    return GuardedTable(
-        name,
-        families=(b"d",),
-        anchor=REGION,
-        marker=None,
-        counters=frozenset(),
-        columns=frozenset(columns),
-        indexes=indexes,
-    )
-
-
-BY_UNIT = IndexTarget("by_unit", "by_unit", frozenset((UNIT,)), entries_by(UNIT))
-BY_NAME = IndexTarget("by_name", "by_name", frozenset((NAME,)), entries_by(NAME))
-MOVE = TableMove(
-    guarded("old", {REGION, UNIT, VALUE}, BY_UNIT),
-    guarded("new", {REGION, NAME, VALUE}, BY_NAME),
-    RowTranslation(
-        to_new,
-        lambda key: key[-DEVICE_BYTES:],
-        old_change,
-        lambda columns: frozenset({FORMER[column] for column in columns} | {REGION}),
-        older_versions,
-    ),
-    "new_keys",
-)
-
-
-def _values(row: Row) -> dict[bytes, bytes]:
-    return {column: cell.value for column, cell in row.cells.items()}
-
-
-@dataclass
-class Tables:
-    """Both tables in memory."""
-
-    gateway: MemoryGateway
-    clock_ms: int = 1_000
-    _nonces: count[int] = field(default_factory=lambda: count(1))
-
-    @property
-    def context(self) -> GuardContext:
-        return GuardContext(
-            now_ms=lambda: self.clock_ms,
-            nonce=lambda: next(self._nonces).to_bytes(8, "big"),
-            retries=GUARDED_RETRIES,
-            permit=lambda _: 1,
-        )
-
-    def run(self, protocol: Protocol[R]) -> R:
-        return drive(protocol, self.gateway)
-
-    def write_old(self, device: bytes, **cells: bytes) -> None:
-        puts = {b"d:" + name.encode(): value for name, value in cells.items()}
-        target = old_table(MOVE, Phase.INDEXING)
-        self.clock_ms += 1
-        self.run(guarded_write(target, RowChange(device, puts), self.context))
-
-    def write(self, phase: Phase, change: RowChange) -> None:
-        self.clock_ms += 1
-        self.run(moved_write(MOVE, phase, change, self.context))
-
-    def move_all(self) -> int:
-        return self.run(move_page(MOVE, KeyRange(), self.context)).handed_over
-
-    def read(self, phase: Phase, *keys: bytes) -> list[dict[bytes, bytes] | None]:
-        rows = self.run(virtual_rows(MOVE, phase, keys, self.context))
-        return [None if row is None else _values(row) for row in rows]
-
-    def scan(self, phase: Phase, page_rows: int = 2) -> list[bytes]:
-        keys: list[bytes] = []
-        rest: bytes | None = b""
-        while rest is not None:
-            steps = virtual_page(MOVE, phase, KeyRange(rest), self.context, page_rows=page_rows)
-            page = self.run(steps)
-            keys += [row.key for row in page.rows]
-            rest = page.next
-        return keys
-
-    def guard(self, table: str, key: bytes) -> bytes:
-        (row,) = self.gateway.execute(GetRows(table, (key,), (GUARD_COLUMN,)))
-        return b"" if row is None else row.cells[GUARD_COLUMN].value
 
 
 @pytest.fixture
 def tables() -> Tables:
-    gateway = MemoryGateway(lambda: 1_000)  # so that the guards of deleted rows do not expire
-    families = (FamilyDescriptor(b"d", versions=3), FamilyDescriptor(b"_"))
-    for name in ("old", "new", "by_unit", "by_name", "new_keys"):
-        gateway.execute(CreateTable(TableDescriptor(name, families)))
-    tables = Tables(gateway)
+    tables = readings_in_memory()
     tables.write_old(b"d1", region=b"north", unit=b"K", v=b"1")
     tables.write_old(b"d2", region=b"east", unit=b"K", v=b"2")
     tables.write_old(b"d3", region=b"west", unit=b"m", v=b"3")
