@@ -20,7 +20,7 @@ from hbase_orm.codecs import Codec
 from hbase_orm.codecs.choices import Code, Enumerated
 from hbase_orm.codecs.fixed import ReversedText
 from hbase_orm.codecs.structures import Packed
-from hbase_orm.record.packed_types import packed_type_text
+from hbase_orm.record.packed_types import differs_in_none, joined_type_text, packed_type_text
 from hbase_orm.rowkey import KeyLayout, Part
 from hbase_orm.rowkey.derivations import OffsetOf, PeriodOf
 from hbase_orm.rowkey.nulls import OrNone
@@ -156,7 +156,8 @@ def same_codec(recorded: Spec, declared: Spec) -> bool:
     """Return whether two codecs, or two parts of row keys, read each other's bytes alike.
 
     Codes that only one of them has make no difference, because they do not change the meaning of
-    the other codes. This holds for nested codecs and parts too.
+    the other codes. Nor does None in packed values, if only one of the types allows it: the other
+    one refuses the values that have it. This holds for nested codecs and parts too.
     """
     return _reads_alike(recorded, declared)
 
@@ -184,10 +185,18 @@ def _reads_member_alike(name: str, old: Any, new: Any) -> bool:
         return _same_codes(old, new)
     if name == _PACKED and isinstance(old, dict) and isinstance(new, dict):
         # Values carry the version, and the codec has functions that upgrade older ones.
-        return old.get("version") != new.get("version") or bool(old == new)
+        return old.get("version") != new.get("version") or _read_alike_but_none(old, new)
     if name == _DICTIONARY and isinstance(old, str) and isinstance(new, str):
         return _may_be_one_dictionary(old, new)
     return _reads_alike(old, new)
+
+
+def _read_alike_but_none(old: Spec, new: Spec) -> bool:
+    match old, new:
+        case {"type": str(before)}, {"type": str(after)}:
+            return differs_in_none(before, after)
+        case _:
+            return old == new
 
 
 def equal_codec(recorded: Spec, declared: Spec) -> bool:
@@ -219,7 +228,7 @@ def _is_codes(codes: object) -> TypeGuard[dict[str, str]]:
 
 
 def joined_codec(recorded: Spec, declared: Spec) -> Spec:
-    """Return `declared`, a codec or a part of a row key, with the codes of both."""
+    """Return `declared`, a codec or a part of a row key, with the codes and types of both."""
     joined: Spec = {_PACKED: recorded[_PACKED]} if _PACKED in recorded else {}
     for name, new in declared.items():
         joined[name] = _joined(name, recorded.get(name), new)
@@ -231,13 +240,26 @@ def _joined(name: str, old: Any, new: Any) -> Any:
         case dict(), dict() if name == _CODES:
             return {**old, **new}
         case {"version": int(before)}, {"version": int(after)} if name == _PACKED:
-            return old if before > after else new
+            return _joined_type(old, new) if before == after else max(old, new, key=_version)
         case str(), str() if name == _DICTIONARY:
             return old  # without a namespace, nobody knows whether the new name is the same
         case dict(), dict():
             return joined_codec(old, new)
         case list(), list() if len(old) == len(new):
             return [_joined("", before, after) for before, after in zip(old, new, strict=True)]
+        case _:
+            return new
+
+
+def _version(packed: Spec) -> int:
+    version: int = packed["version"]
+    return version
+
+
+def _joined_type(old: Spec, new: Spec) -> Spec:
+    match old, new:
+        case {"type": str(before)}, {"type": str(after)} if differs_in_none(before, after):
+            return {**new, "type": joined_type_text(before, after)}
         case _:
             return new
 

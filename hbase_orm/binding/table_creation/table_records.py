@@ -22,11 +22,17 @@ from hbase_orm.index.catalog.registration import require_record
 from hbase_orm.index.entries.targets import GUARD_FAMILY
 from hbase_orm.numbering.create_tables import create_if_missing
 from hbase_orm.ops import CreateTable, ModifyTable, Protocol, TableDescriptor, ask
-from hbase_orm.record.declaration import Declaration, RecordedModel, RecordedRows, TableRecord
+from hbase_orm.record.declaration import (
+    Declaration,
+    RecordedIndex,
+    RecordedModel,
+    RecordedRows,
+    TableRecord,
+)
 from hbase_orm.record.differences import Difference, Weight
 from hbase_orm.record.recorded_schema import recorded_names
 from hbase_orm.record.snapshots import declaration_of
-from hbase_orm.record.specifications import joined_codec, same_key
+from hbase_orm.record.specifications import joined_codec, same_codec, same_key
 from hbase_orm.record.store import ID_ATTRIBUTE, ID_BYTES, decide_record, read_record
 from hbase_orm.schema import TableSchema
 
@@ -311,14 +317,29 @@ def merged(recorded: Declaration, declared: Declaration) -> Declaration:
             rows[place] = _merged_rows(rows[place], new)
     families = {**declared.families, **recorded.families}
     ordered = {name: families[name] for name in (*recorded.families, *families)}
+    known = recorded.indexes
+    indexes = {name: _joined(known.get(name), own) for name, own in declared.indexes.items()}
     return replace(
         recorded,
         families=ordered,
         rows=tuple(rows),
         is_guarded=recorded.is_guarded or declared.is_guarded,
-        indexes={**recorded.indexes, **declared.indexes},
+        indexes={**known, **indexes},
         options=recorded.options or declared.options,
     )
+
+
+def _joined(recorded: RecordedIndex | None, declared: RecordedIndex) -> RecordedIndex:
+    """Return `declared` with the codes of both.
+
+    If the two are different indexes of one name, `declared` is returned: the recorded index was
+    dropped.
+    """
+    if recorded is None or recorded.spec is None or declared.spec is None:
+        return declared
+    if not same_codec(recorded.spec, declared.spec):
+        return declared
+    return replace(declared, spec=joined_codec(recorded.spec, declared.spec))
 
 
 def _have_one_key(recorded: RecordedRows, declared: RecordedRows) -> bool:

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from hbase_orm.errors import CorruptRowError, SchemaError
-from hbase_orm.index.catalog.entry_details import same_declaration
+from hbase_orm.index.catalog.entry_details import has_same_codes, same_declaration
 from hbase_orm.index.entries.guard_cell import MAX_EPOCH
 from hbase_orm.index.protocol.load import LoadTicket
 
@@ -172,6 +172,25 @@ class CatalogEntry:
         kept = {name: index.entries for name, index in self.indexes.items() if index.is_kept}
         names = dict.fromkeys([*kept, *(name for name in declared if name == VERSION_COLUMN)])
         return [name for name in names if not same_declaration(kept.get(name), declared.get(name))]
+
+    def with_other_codes(self, declared: Mapping[str, str]) -> list[str]:
+        """Return the names of the built indexes that have other codes here than in a program.
+
+        A program that lacks codes cannot judge their entries. One that has further codes may
+        contradict another program, because the catalog does not have them yet. Indexes with
+        another declaration are left out.
+
+        Args:
+            declared: The declaration text of each index in the program.
+        """
+        return [
+            name
+            for name, index in self.indexes.items()
+            if name in declared
+            and index.state in {IndexState.WRITE_ONLY, IndexState.READABLE}
+            and same_declaration(index.entries, declared[name])
+            and not has_same_codes(index.entries, declared[name])
+        ]
 
     @property
     def is_unregistered(self) -> bool:

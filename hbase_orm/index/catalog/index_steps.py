@@ -47,7 +47,7 @@ from hbase_orm.index.catalog.entry import (
     TableState,
     next_epoch,
 )
-from hbase_orm.index.catalog.entry_details import same_declaration
+from hbase_orm.index.catalog.entry_details import joined_declaration, same_declaration
 from hbase_orm.ops import Protocol, RegionRange
 
 MOST_RANGES: Final = 256
@@ -159,7 +159,7 @@ def begin_build(
             )
         begun = replace(
             index,
-            entries=entries,
+            entries=entries if is_other else joined_declaration(index.entries, entries),
             incarnation=max(index.incarnation, newest_table) + 1,
             is_manual=is_manual,
             build=ranges,

@@ -33,6 +33,7 @@ from hbase_orm.index.catalog.entry import (
     TableState,
     next_epoch,
 )
+from hbase_orm.index.catalog.entry_details import joined_declaration, same_declaration
 from hbase_orm.index.catalog.index_steps import table_of
 from hbase_orm.index.entries.guard_cell import guard_of, is_plausible_epoch
 from hbase_orm.index.entries.targets import GUARD_COLUMN
@@ -69,7 +70,7 @@ def register(
     The indexes of a table without rows are readable immediately. The indexes of a table with rows
     are ABSENT until they are built. Manual indexes are always ABSENT until they are built. If the
     catalog already has an entry for the table, and programs may have written the table, the entry
-    is not changed.
+    only gets the codes that this program adds to the codecs of its indexes.
 
     Args:
         table: The table of the rows, with its namespace.
@@ -110,11 +111,22 @@ def register(
             return _first_entry(entry, new, newest_epoch=newest_epoch)
         refuse_other_protocol(table, entry, is_lww=is_lww)
         refuse_differences(table, entry, indexes)
+        there = entry if entry.state is TableState.TRUNCATING else _with_codes(entry, indexes)
         if entry.state is TableState.NEW and not has_rows:
-            return replace(entry, indexes={**first, **entry.indexes})
-        return entry
+            return replace(there, indexes={**first, **there.indexes})
+        return there
 
     return (yield from change_entry(table, edit))
+
+
+def _with_codes(entry: CatalogEntry, declared: Mapping[str, str]) -> CatalogEntry:
+    """Return an entry with the codes that a program's indexes have besides those of the catalog."""
+    indexes = {
+        name: replace(index, entries=joined_declaration(index.entries, declared[name]))
+        for name, index in entry.indexes.items()
+        if same_declaration(index.entries, declared.get(name))
+    }
+    return replace(entry, indexes={**entry.indexes, **indexes})
 
 
 def _first_index(
