@@ -22,7 +22,13 @@ from hbase_orm.index.catalog.registration import require_record
 from hbase_orm.index.entries.targets import GUARD_FAMILY
 from hbase_orm.numbering.create_tables import create_if_missing
 from hbase_orm.ops import CreateTable, ModifyTable, Protocol, TableDescriptor, ask
-from hbase_orm.record.declaration import Declaration, RecordedModel, RecordedRows, TableRecord
+from hbase_orm.record.declaration import (
+    Declaration,
+    RecordedColumn,
+    RecordedModel,
+    RecordedRows,
+    TableRecord,
+)
 from hbase_orm.record.differences import Difference, Weight
 from hbase_orm.record.recorded_schema import recorded_names
 from hbase_orm.record.snapshots import declaration_of
@@ -334,11 +340,7 @@ def _merged_rows(recorded: RecordedRows, declared: RecordedRows) -> RecordedRows
         if column not in recorded.columns
     }
     kept = {
-        column: replace(
-            each,
-            is_required=each.is_required and declared.columns.get(column, each).is_required,
-            codec=joined_codec(each.codec, declared.columns.get(column, each).codec),
-        )
+        column: _merged_column(each, declared.columns.get(column, each))
         for column, each in recorded.columns.items()
     }
     models = {**recorded.models, **declared.models}
@@ -349,6 +351,18 @@ def _merged_rows(recorded: RecordedRows, declared: RecordedRows) -> RecordedRows
     }
     key = tuple(map(joined_codec, recorded.key, declared.key))
     return replace(recorded, key=key, columns={**kept, **new}, models=models)
+
+
+def _merged_column(recorded: RecordedColumn, declared: RecordedColumn) -> RecordedColumn:
+    names = recorded.names
+    if names is not None and declared.names is not None:
+        names = joined_codec(names, declared.names)
+    return replace(
+        recorded,
+        is_required=recorded.is_required and declared.is_required,
+        codec=joined_codec(recorded.codec, declared.codec),
+        names=names,
+    )
 
 
 def _with_former_names(declared: RecordedModel, known: RecordedModel) -> RecordedModel:
