@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from hbase_orm.binding.bound_model import BoundModel
@@ -87,7 +87,10 @@ def record_to_follow(
 
 
 def create_described(
-    creation: Creation, record: TableRecord | None, warnings: TableWarnings
+    creation: Creation,
+    record: TableRecord | None,
+    warnings: TableWarnings,
+    own_holds: Collection[str],
 ) -> Protocol[list[str]]:
     """Create a model's missing tables; return the names of the created tables.
 
@@ -98,13 +101,17 @@ def create_described(
         creation: The creation.
         record: The record of the tables; None for a foreign table, which has none.
         warnings: Gets what could lose data in an existing table.
+        own_holds: The ids of the exclusive uses of this program.
+
+    Raises:
+        TableHeldError: Another program has begun to use the table exclusively.
     """
     bound = creation.bound
     names = {} if record is None else recorded_names(bound.schema, record.current)
     if names:
         bound = replace(bound, indexes=declaration_texts(bound.schema, names))
     table_id = new_table_id() if record is None else record.table_id
-    return (yield from create(bound, table_id, warnings, creation.families))
+    return (yield from create(bound, table_id, warnings, creation.families, own_holds))
 
 
 def refuse_contradictions(
