@@ -257,6 +257,7 @@ def _reason(
         return "no record"
     try:
         record = TableRecord.decode(stored, bounds[0].declared_table)
+        differing = [compared(bound.schema, record) for bound in bounds]
     except RecordError as error:
         if "own_version" in error.details:
             raise
@@ -266,12 +267,11 @@ def _reason(
     kind = yield from identity(record, bounds[0].tables, features)
     if kind is Identity.OTHER:
         return "a record of another table"
-    for bound in bounds:
-        differing = compared(bound.schema, record)
-        if any(each.weight is Weight.CONTRADICTION for each in differing):
+    for bound, own in zip(bounds, differing, strict=True):
+        if any(each.weight is Weight.CONTRADICTION for each in own):
             if kind is Identity.UNKNOWN:
                 return "a record of another table"  # the rows of the sample decide
-            drift = drift_error(bound.schema, differing)
+            drift = drift_error(bound.schema, own)
             raise SchemaDriftError(drift.text, fix=_KEEP, **drift.details)
     return "recorded already"
 

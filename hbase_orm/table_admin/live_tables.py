@@ -68,7 +68,8 @@ class LiveTables(ABC):
         Raises:
             ConfigurationError: `periods` is not two times in ascending order, or a model has only
                 one table; nothing was dropped.
-            TableHeldError: Another program uses a table exclusively; nothing was dropped.
+            TableHeldError: Another program uses a table exclusively; nothing was dropped. The check
+                comes before the first change: a use that begins later is not noticed.
         """
         self.finish_clean_up()  # its deletes must not reach later tables of the same names
         return self._runtime.run(self._removal(models, periods))
@@ -91,7 +92,7 @@ class LiveTables(ABC):
         Then the method waits until no program uses an old catalog entry: the catalog's lease,
         `timeout_s` of the URL and `gateway_timeout_s` together. Only then are the rows deleted. The
         indexes get new tables with the options and splits of the present ones. If the method is
-        interrupted, call it again.
+        interrupted, call it again. Within `exclusive` of the same engine, it waits for the lease.
 
         Args:
             models: The models. All models of their tables lose their rows.
@@ -111,7 +112,8 @@ class LiveTables(ABC):
             TableNotFoundError: A table does not exist; nothing was changed.
             ConflictError: A table is being loaded; nothing was changed. Or another program
                 truncated or dropped a table at the same time.
-            TableHeldError: A program uses a table exclusively; nothing was changed.
+            TableHeldError: Another program uses a table exclusively; nothing was changed. For a
+                table without indexes, a use that begins after the check is not noticed.
             SchemaError: The rows of a table with indexes have no guards, or an index that the model
                 does not declare has no table; nothing was changed.
         """
@@ -123,12 +125,12 @@ class LiveTables(ABC):
                 fix="add thrift2=host:9091 to the URL",
             )
         self.finish_clean_up()
-        settle_s = self._runtime.lease_s
-        settle_s += 0.0 if exclusive else self.options.timeout_s + gateway_timeout_s
         # In memory one process does everything, and nothing acts on an older catalog.
         is_memory = self.options.scheme == "memory"
+        lease_s = 0.0 if is_memory else self._runtime.lease_s
+        gateway_s = 0.0 if is_memory or exclusive else self.options.timeout_s + gateway_timeout_s
         return self._runtime.run(
-            self._truncation(models, periods, 0.0 if is_memory else settle_s, on_wait)
+            self._truncation(models, periods, (lease_s, lease_s + gateway_s), on_wait)
         )
 
     def tables(self) -> list[ListedTable]:
@@ -176,7 +178,8 @@ class LiveTables(ABC):
             TableNotFoundError: A table does not exist; no record was written.
             RecordError: A newer version of the library wrote the record.
             ConflictError: Another program has written the record meanwhile.
-            TableHeldError: Another program uses a table exclusively; no record was written.
+            TableHeldError: Another program uses a table exclusively; no record was written. A use
+                that begins after the check is not noticed.
             ConfigurationError: `rows` is not a number of rows.
         """
         check_number("rows", rows, 1, MAX_SAMPLED_ROWS)
@@ -213,9 +216,10 @@ class LiveTables(ABC):
         self,
         models: Iterable[type[Model]],
         periods: Periods | None,
-        settle_s: float,
+        waits_s: tuple[float, float],
         on_wait: Callable[[float], None],
     ) -> Protocol[list[str]]:
+        lease_s, settle_s = waits_s
         by_table: dict[str, BoundModel] = {}
         for model in models:
             bound = self._shared_declaration_of(model)
@@ -227,7 +231,9 @@ class LiveTables(ABC):
             yield from truncate(
                 list(by_table.values()),
                 self._runtime.features,
+                own_holds=self._runtime.catalog.own_holds,
                 settle_s=settle_s,
+                lease_s=lease_s,
                 on_wait=on_wait,
                 on_change=self._runtime.catalog.forget,
             )

@@ -9,7 +9,7 @@ not used. See `index.catalog.truncation_steps`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from hbase_orm.binding.bound_model import BoundModel
@@ -22,7 +22,7 @@ from hbase_orm.gateway.base import Feature
 from hbase_orm.index.catalog import catalog
 from hbase_orm.index.catalog.entry import CatalogEntry, TableState
 from hbase_orm.index.catalog.index_steps import incarnation_of, refuse_exclusive_state, table_of
-from hbase_orm.index.catalog.refused_writes import held_error
+from hbase_orm.index.catalog.refused_writes import refuse_held
 from hbase_orm.index.catalog.truncation_steps import (
     begin_truncation,
     finish_truncation,
@@ -81,7 +81,9 @@ def truncate(
     bounds: Sequence[BoundModel],
     features: frozenset[Feature],
     *,
+    own_holds: Collection[str],
     settle_s: float,
+    lease_s: float,
     on_wait: Callable[[float], None],
     on_change: Callable[[str], None],
 ) -> Protocol[list[str]]:
@@ -92,7 +94,10 @@ def truncate(
     Args:
         bounds: A bound model for each table.
         features: The features that the gateway supports.
+        own_holds: The ids of the exclusive uses of this program.
         settle_s: How long a program may act on an old catalog entry, in seconds.
+        lease_s: The same if this program uses all tables with indexes exclusively: no gateway
+            repeats writes of others then.
         on_wait: A function that is called with the seconds that are left to wait.
         on_change: A function that is called with a table's name after its catalog entry or its rows
             were changed.
@@ -100,22 +105,23 @@ def truncate(
     Raises:
         TableNotFoundError: A table does not exist; nothing was changed.
         ConflictError: A table is being loaded, or another program truncates it at the same time.
-        TableHeldError: A program uses a table exclusively; nothing was changed.
+        TableHeldError: Another program uses a table exclusively; nothing was changed.
         SchemaError: The rows of a table with indexes have no guards, or the table of an index that
             the model does not declare is missing; nothing was changed.
     """
     checked: list[Truncation] = []
     for bound in bounds:
         yield from ask(RenewTimeLimit())
-        checked.append((yield from _check(bound, features)))
+        checked.append((yield from _check(bound, features, own_holds)))
     begun: dict[str, CatalogEntry] = {}
     for each in checked:
         if each.copies:
             newest = {name: _newest(each.table, name, c) for name, c in each.copies.items()}
-            begun[each.table] = yield from begin_truncation(each.table, newest)
+            begun[each.table] = yield from begin_truncation(each.table, newest, own_holds)
             on_change(each.table)
     if begun:
-        yield from wait(settle_s, on_wait)
+        is_exclusive = all(entry.hold is not None for entry in begun.values())
+        yield from wait(lease_s if is_exclusive else settle_s, on_wait)
     for each in checked:
         yield from ask(RenewTimeLimit())
         entry = begun.get(each.table)
@@ -127,14 +133,15 @@ def truncate(
     return [each.table for each in checked]
 
 
-def _check(bound: BoundModel, features: frozenset[Feature]) -> Protocol[Truncation]:
+def _check(
+    bound: BoundModel, features: frozenset[Feature], own_holds: Collection[str]
+) -> Protocol[Truncation]:
     """Return the truncation of a table; raise an error if the table cannot be truncated."""
     table, model = bound.schema.table, bound.schema.model_name
     entry = yield from catalog.read_entry(table)
     for name in dict.fromkeys((table, bound.declared_table)):
         known = entry if name == table else (yield from catalog.read_entry(name))
-        if known is not None and known.hold is not None:
-            raise held_error(name, known.hold)
+        refuse_held(name, known, own_holds)
     if (yield from described(table)) is None:
         raise TableNotFoundError(
             "the table does not exist", model=model, table=table, fix="call engine.create_tables"
@@ -142,7 +149,7 @@ def _check(bound: BoundModel, features: frozenset[Feature]) -> Protocol[Truncati
     is_recorded = yield from _is_recorded(bound, features)
     if entry is None or is_unknown(entry):
         return Truncation(bound, {}, is_recorded)
-    if entry.state is not TableState.TRUNCATING:
+    if entry.state_without_hold is not TableState.TRUNCATING:
         refuse_exclusive_state(table, entry)
     names = indexes_with_tables(entry)
     if names:

@@ -72,6 +72,7 @@ def create(
     table_id: str,
     warnings: TableWarnings,
     families: tuple[FamilyDescriptor, ...] | None = None,
+    own_holds: Collection[str] | None = None,
 ) -> Protocol[list[str]]:
     """Create a model's missing tables and return their names.
 
@@ -89,8 +90,11 @@ def create(
         warnings: Gets what could lose data.
         families: The families of a new base table, including those of other models; None for the
             model's own families.
+        own_holds: The ids of the exclusive uses of this program. None registers the table in the
+            catalog also while another program uses it exclusively.
 
     Raises:
+        TableHeldError: Another program has begun to use the table exclusively.
         SchemaError: The base table belongs to a dictionary or to sequences, or it does not fit its
             indexes. See `check_index_tables`.
     """
@@ -133,6 +137,7 @@ def create(
         is_lww=is_lww,
         newest_epoch=(yield from _epoch_of_rows(bound, entry, has_rows=has_rows)),
         incarnations=incarnations,
+        own_holds=own_holds,
     )
     return made + made_base
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from hbase_orm.binding.bound_model import BoundModel
@@ -24,6 +24,7 @@ from hbase_orm.numbering.create_tables import create_if_missing
 from hbase_orm.ops import CreateTable, ModifyTable, Protocol, TableDescriptor, ask
 from hbase_orm.record.declaration import (
     Declaration,
+    RecordedColumn,
     RecordedIndex,
     RecordedModel,
     RecordedRows,
@@ -87,7 +88,10 @@ def record_to_follow(
 
 
 def create_described(
-    creation: Creation, record: TableRecord | None, warnings: TableWarnings
+    creation: Creation,
+    record: TableRecord | None,
+    warnings: TableWarnings,
+    own_holds: Collection[str],
 ) -> Protocol[list[str]]:
     """Create a model's missing tables; return the names of the created tables.
 
@@ -98,13 +102,17 @@ def create_described(
         creation: The creation.
         record: The record of the tables; None for a foreign table, which has none.
         warnings: Gets what could lose data in an existing table.
+        own_holds: The ids of the exclusive uses of this program.
+
+    Raises:
+        TableHeldError: Another program has begun to use the table exclusively.
     """
     bound = creation.bound
     names = {} if record is None else recorded_names(bound.schema, record.current)
     if names:
         bound = replace(bound, indexes=declaration_texts(bound.schema, names))
     table_id = new_table_id() if record is None else record.table_id
-    return (yield from create(bound, table_id, warnings, creation.families))
+    return (yield from create(bound, table_id, warnings, creation.families, own_holds))
 
 
 def refuse_contradictions(
@@ -355,11 +363,7 @@ def _merged_rows(recorded: RecordedRows, declared: RecordedRows) -> RecordedRows
         if column not in recorded.columns
     }
     kept = {
-        column: replace(
-            each,
-            is_required=each.is_required and declared.columns.get(column, each).is_required,
-            codec=joined_codec(each.codec, declared.columns.get(column, each).codec),
-        )
+        column: _merged_column(each, declared.columns.get(column, each))
         for column, each in recorded.columns.items()
     }
     models = {**recorded.models, **declared.models}
@@ -370,6 +374,18 @@ def _merged_rows(recorded: RecordedRows, declared: RecordedRows) -> RecordedRows
     }
     key = tuple(map(joined_codec, recorded.key, declared.key))
     return replace(recorded, key=key, columns={**kept, **new}, models=models)
+
+
+def _merged_column(recorded: RecordedColumn, declared: RecordedColumn) -> RecordedColumn:
+    names = recorded.names
+    if names is not None and declared.names is not None:
+        names = joined_codec(names, declared.names)
+    return replace(
+        recorded,
+        is_required=recorded.is_required and declared.is_required,
+        codec=joined_codec(recorded.codec, declared.codec),
+        names=names,
+    )
 
 
 def _with_former_names(declared: RecordedModel, known: RecordedModel) -> RecordedModel:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from types import MappingProxyType
 from typing import Any, Final
@@ -195,8 +195,20 @@ class CatalogEntry:
     @property
     def is_unregistered(self) -> bool:
         """Whether the table was dropped, or never had an entry before its exclusive use."""
-        before = self.state if self.hold is None else self.hold.before
-        return before in {None, TableState.DROPPED}
+        return self.state_without_hold in {None, TableState.DROPPED}
+
+    @property
+    def state_without_hold(self) -> TableState | None:
+        """The table's state, or the state that it gets when its exclusive use ends."""
+        return self.state if self.hold is None else self.hold.before
+
+    def with_state(self, state: TableState) -> CatalogEntry:
+        """Return this entry with a state; during an exclusive use, the table gets it at the end."""
+        if self.hold is None:
+            return replace(self, state=state)
+        # The program of the exclusive use may write a new table, so it is not new afterwards.
+        before = TableState.READABLE if state is TableState.NEW else state
+        return replace(self, hold=replace(self.hold, before=before))
 
     @property
     def declarations(self) -> dict[str, str]:

@@ -367,13 +367,13 @@ def refuse_exclusive_state(table: str, entry: CatalogEntry) -> None:
     """Raise an error if some process is loading or truncating a table.
 
     Raises:
-        ConflictError: The table has the state LOADING or TRUNCATING.
+        ConflictError: The table has the state LOADING or TRUNCATING, or gets it when its exclusive
+            use ends.
     """
-    if entry.state in HOW_TO_FINISH:
-        doing = "loaded" if entry.state is TableState.LOADING else "truncated"
-        raise ConflictError(
-            f"the table is being {doing}", table=table, fix=HOW_TO_FINISH[entry.state]
-        )
+    state = entry.state_without_hold
+    if state is not None and state in HOW_TO_FINISH:
+        doing = "loaded" if state is TableState.LOADING else "truncated"
+        raise ConflictError(f"the table is being {doing}", table=table, fix=HOW_TO_FINISH[state])
 
 
 def _refuse_other_build(table: str, name: str, index: CatalogIndex, incarnation: int) -> None:

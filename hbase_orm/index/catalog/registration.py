@@ -35,6 +35,7 @@ from hbase_orm.index.catalog.entry import (
 )
 from hbase_orm.index.catalog.entry_details import joined_declaration, same_declaration
 from hbase_orm.index.catalog.index_steps import table_of
+from hbase_orm.index.catalog.refused_writes import refuse_held
 from hbase_orm.index.entries.guard_cell import guard_of, is_plausible_epoch
 from hbase_orm.index.entries.targets import GUARD_COLUMN
 from hbase_orm.ops import KeyRange, Protocol, Row, Scan, fetch_once
@@ -64,6 +65,7 @@ def register(
     is_lww: bool = False,
     newest_epoch: int = 0,
     incarnations: Mapping[str, int] | None = None,
+    own_holds: Collection[str] | None = None,
 ) -> Protocol[CatalogEntry]:
     """Register a table and its indexes; safe to repeat.
 
@@ -82,8 +84,11 @@ def register(
         newest_epoch: The newest epoch in the guards of the rows; 0 if there is none.
         incarnations: For each index name, the number of the index table that was created (see
             `index_steps.table_of`). The default is 1, the first table.
+        own_holds: The ids of the exclusive uses of this program. None changes the entry also while
+            another program uses the table exclusively.
 
     Raises:
+        TableHeldError: Another program uses the table exclusively, and the entry would change.
         SchemaError: Other programs maintain indexes that this program does not declare, or declares
             differently. Or rows have guards and this program does not write guards, or the reverse.
     """
@@ -99,8 +104,14 @@ def register(
         for name, entries in indexes.items()
     }
 
-    # Never from READABLE back to NEW: another process may have written the table since.
     def edit(entry: CatalogEntry | None) -> CatalogEntry:
+        registered = register_in(entry)
+        if own_holds is not None and registered != entry:
+            refuse_held(table, entry, own_holds)  # the use may have begun since the last check
+        return registered
+
+    # Never from READABLE back to NEW: another process may have written the table since.
+    def register_in(entry: CatalogEntry | None) -> CatalogEntry:
         is_unwritten = is_new and entry is not None and entry.state is TableState.NEW
         if entry is None or entry.is_unregistered or is_unwritten:
             state = TableState.NEW if is_new else TableState.READABLE
@@ -167,7 +178,7 @@ def unregister(table: str, epoch: int | None = None) -> Protocol[CatalogEntry | 
         known_epoch = entry.epoch if entry else 1
         if entry is not None and epoch not in {None, known_epoch}:
             return entry
-        return CatalogEntry(known_epoch, TableState.DROPPED)
+        return _dropped(known_epoch, entry)
 
     return (yield from change_entry(table, edit))
 
@@ -184,9 +195,17 @@ def forget_lost(table: str, seen: CatalogEntry) -> Protocol[CatalogEntry]:
 
     def edit(entry: CatalogEntry | None) -> CatalogEntry:
         is_unchanged = entry is None or entry == seen
-        return CatalogEntry(seen.epoch, TableState.DROPPED) if is_unchanged else entry or seen
+        return _dropped(seen.epoch, entry) if is_unchanged else entry or seen
 
     return (yield from change_entry(table, edit))
+
+
+def _dropped(epoch: int, entry: CatalogEntry | None) -> CatalogEntry:
+    """Return the entry of a dropped table; the exclusive use of a program goes on."""
+    if entry is None or entry.hold is None:
+        return CatalogEntry(epoch, TableState.DROPPED)
+    held = CatalogEntry(epoch, TableState.EXCLUSIVE, hold=entry.hold)
+    return held.with_state(TableState.DROPPED)
 
 
 def overtake(table: str, newest_epoch: int) -> Protocol[CatalogEntry]:

@@ -8,12 +8,14 @@
 4. `finish_truncation` sets the state NEW. The indexes are readable immediately, because the table
    has no rows and no entries.
 
+If the program itself uses the table exclusively, the states are those after this use.
+
 A truncation that was interrupted is repeated from its beginning. All steps are safe to repeat.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from hbase_orm.errors import ConflictError
@@ -27,7 +29,7 @@ from hbase_orm.index.catalog.entry import (
     next_epoch,
 )
 from hbase_orm.index.catalog.index_steps import refuse_exclusive_state, table_of
-from hbase_orm.index.catalog.refused_writes import held_error
+from hbase_orm.index.catalog.refused_writes import refuse_held
 from hbase_orm.ops import Protocol
 
 
@@ -41,7 +43,9 @@ def indexes_with_tables(entry: CatalogEntry) -> list[str]:
     ]
 
 
-def begin_truncation(table: str, newest_tables: Mapping[str, int]) -> Protocol[CatalogEntry]:
+def begin_truncation(
+    table: str, newest_tables: Mapping[str, int], own_holds: Collection[str] = ()
+) -> Protocol[CatalogEntry]:
     """Refuse writes and reads by index until `finish_truncation`; return the new entry.
 
     Builds of indexes are cancelled: after the truncation, their indexes are readable.
@@ -50,28 +54,27 @@ def begin_truncation(table: str, newest_tables: Mapping[str, int]) -> Protocol[C
         table: The table of the rows.
         newest_tables: For each index, the largest number of an index table that exists; 0 if there
             is none. The next table gets a greater number.
+        own_holds: The ids of the exclusive uses of this program.
 
     Raises:
         ConflictError: The table is being loaded.
-        TableHeldError: A program uses the table exclusively.
+        TableHeldError: Another program uses the table exclusively.
         CatalogLeaseError: The catalog has no entry for the table.
     """
 
     def edit(entry: CatalogEntry | None) -> CatalogEntry:
         there = known(table, entry)
-        if there.state is TableState.TRUNCATING:
+        refuse_held(table, there, own_holds)
+        if there.state_without_hold is TableState.TRUNCATING:
             return there
         refuse_exclusive_state(table, there)
-        if there.hold is not None:
-            raise held_error(table, there.hold)
         begun = {
             name: _begun(there.indexes[name], newest_tables.get(name, 0))
             for name in indexes_with_tables(there)
         }
         return replace(
-            there,
+            there.with_state(TableState.TRUNCATING),
             epoch=next_epoch(there.epoch),
-            state=TableState.TRUNCATING,
             load=None,
             indexes={**there.indexes, **begun},
         )
@@ -92,13 +95,18 @@ def refuse_other_truncation(
     Raises:
         ConflictError: Another program has truncated or dropped the table.
     """
-    if entry != begun:
+    if entry is None or _without_renewals(entry) != _without_renewals(begun):
         raise ConflictError(
             "another program has truncated or dropped the table at the same time",
             table=table,
             fix="check whether the table has rows; truncate it from one program at a time",
         )
-    return begun
+    return entry
+
+
+def _without_renewals(entry: CatalogEntry) -> CatalogEntry:
+    """Return an entry without the number that a program with an exclusive use increases."""
+    return entry if entry.hold is None else replace(entry, hold=replace(entry.hold, renewals=0))
 
 
 def finish_truncation(table: str, begun: CatalogEntry) -> Protocol[CatalogEntry]:
@@ -115,13 +123,13 @@ def finish_truncation(table: str, begun: CatalogEntry) -> Protocol[CatalogEntry]
         name: _finished(table, name, begun.indexes[name], begun.epoch)
         for name in indexes_with_tables(begun)
     }
-    finished = replace(begun, state=TableState.NEW, indexes={**begun.indexes, **indexes})
+    finished = replace(begun.with_state(TableState.NEW), indexes={**begun.indexes, **indexes})
 
     def edit(entry: CatalogEntry | None) -> CatalogEntry:
-        if entry == finished:  # the answer to this very request was lost
-            return entry
-        refuse_other_truncation(table, entry, begun)
-        return finished
+        if entry is not None and _without_renewals(entry) == _without_renewals(finished):
+            return entry  # the answer to this very request was lost
+        there = refuse_other_truncation(table, entry, begun)
+        return replace(there.with_state(TableState.NEW), indexes=finished.indexes)
 
     return (yield from change_entry(table, edit))
 

@@ -234,7 +234,7 @@ def test_a_type_is_compared_only_where_both_sides_have_it() -> None:
         assert same_codec(one, other)
         assert equal_codec(one, other)
         assert joined_codec(one, other) == typed
-    assert untyped == {"codec": "json"}
+    assert untyped == {"codec": "json", "packed": None, "desc": False}
 
 
 def test_the_newest_version_is_recorded() -> None:
