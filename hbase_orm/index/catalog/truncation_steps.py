@@ -41,25 +41,33 @@ def indexes_with_tables(entry: CatalogEntry) -> list[str]:
     ]
 
 
-def begin_truncation(table: str, newest_tables: Mapping[str, int]) -> Protocol[CatalogEntry]:
+def begin_truncation(
+    table: str, seen: CatalogEntry, newest_tables: Mapping[str, int]
+) -> Protocol[CatalogEntry]:
     """Refuse writes and reads by index until `finish_truncation`; return the new entry.
 
     Builds of indexes are cancelled: after the truncation, their indexes are readable.
 
     Args:
         table: The table of the rows.
+        seen: The entry before, with which the truncation was prepared.
         newest_tables: For each index, the largest number of an index table that exists; 0 if there
             is none. The next table gets a greater number.
 
     Raises:
-        ConflictError: The table is being loaded.
+        ConflictError: The table is being loaded. Or the entry has a new epoch since `seen`: another
+            program has dropped the table and created it again, or changed an index.
         TableHeldError: A program uses the table exclusively.
         CatalogLeaseError: The catalog has no entry for the table.
     """
 
     def edit(entry: CatalogEntry | None) -> CatalogEntry:
         there = known(table, entry)
-        if there.state is TableState.TRUNCATING:
+        is_begun = there.state is TableState.TRUNCATING
+        # The truncation itself begins an epoch, and its answer may have been lost.
+        if there.epoch != seen.epoch and not (is_begun and there.epoch == seen.epoch + 1):
+            raise _changed(table)
+        if is_begun:
             return there
         refuse_exclusive_state(table, there)
         if there.hold is not None:
@@ -93,12 +101,16 @@ def refuse_other_truncation(
         ConflictError: Another program has truncated or dropped the table.
     """
     if entry != begun:
-        raise ConflictError(
-            "another program has truncated or dropped the table at the same time",
-            table=table,
-            fix="check whether the table has rows; truncate it from one program at a time",
-        )
+        raise _changed(table)
     return begun
+
+
+def _changed(table: str) -> ConflictError:
+    return ConflictError(
+        "another program has truncated or dropped the table, or changed an index, at the same time",
+        table=table,
+        fix="check whether the table has rows; truncate it from one program at a time",
+    )
 
 
 def finish_truncation(table: str, begun: CatalogEntry) -> Protocol[CatalogEntry]:
