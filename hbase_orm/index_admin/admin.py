@@ -377,4 +377,4 @@ class IndexAdmin(ABC):
     def _catalogued(self, bound: BoundModel) -> dict[str, CatalogIndex]:
         """Read the catalog; return its entry of each index of the model's table, by index name."""
         entry = self._runtime.run(catalog.read_entry(bound.schema.table))
-        return {} if entry is None else dict(entry.indexes)
+        return {} if entry is None else entry.known_indexes

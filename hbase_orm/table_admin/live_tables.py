@@ -5,13 +5,15 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from datetime import datetime
+from functools import partial
 from typing import Final
 
 from hbase_orm.binding.bound_model import BoundModel
 from hbase_orm.binding.bound_tables import checked_model
 from hbase_orm.binding.runtime import Runtime
-from hbase_orm.binding.table_creation import model_tables as tables
+from hbase_orm.binding.table_creation.existing_tables import exists
 from hbase_orm.binding.table_creation.shared_tables import creations
+from hbase_orm.binding.table_creation.table_removal import delete_last_record, drop
 from hbase_orm.binding.url import EngineOptions
 from hbase_orm.errors import FeatureMissingError, TableNotFoundError
 from hbase_orm.gateway.base import Feature
@@ -20,7 +22,6 @@ from hbase_orm.index_admin.admin import GATEWAY_TIMEOUT_S
 from hbase_orm.model import Model
 from hbase_orm.model.declare.placement import base_of
 from hbase_orm.ops import Protocol, RenewTimeLimit, ask
-from hbase_orm.record.store import delete_record, restore_record
 from hbase_orm.table_admin.adoption import Adoption, AdoptionPlan, adopt, plan_adoption
 from hbase_orm.table_admin.listing import ListedTable, live_tables
 from hbase_orm.table_admin.tables_in_use import refuse_tables_in_use
@@ -70,6 +71,9 @@ class LiveTables(ABC):
                 one table; nothing was dropped.
             TableHeldError: Another program uses a table exclusively; nothing was dropped. The check
                 comes before the first change: a use that begins later is not noticed.
+            ConflictError: Another program has created or truncated a table since the drop began;
+                nothing of this table was dropped. Only right before a table is dropped, it cannot
+                be noticed that another program drops it and creates it again.
         """
         self.finish_clean_up()  # its deletes must not reach later tables of the same names
         return self._runtime.run(self._removal(models, periods))
@@ -202,10 +206,13 @@ class LiveTables(ABC):
             record = b"" if bound.schema.is_foreign else (yield from read_cells(pattern))[1]
             for name in names:
                 yield from ask(RenewTimeLimit())
-                dropped += yield from tables.drop(bound.in_table(name))
+                dropped += yield from drop(bound.in_table(name))
                 self._runtime.catalog.forget(name)
-            yield from ask(RenewTimeLimit())
-            yield from _delete_last_record(bound, record)
+            if not bound.schema.is_foreign:
+                yield from ask(RenewTimeLimit())
+                yield from delete_last_record(
+                    pattern, record, partial(_existing, bound), is_only=bound.tables.is_only
+                )
             self._runtime.catalog.forget(pattern)
         return dropped
 
@@ -290,17 +297,7 @@ class LiveTables(ABC):
         return [plan.adoption for plan in plans]
 
 
-def _delete_last_record(bound: BoundModel, seen: bytes) -> Protocol[None]:
-    """Delete the record of dropped tables; while a table of another period exists, it is kept.
-
-    Args:
-        bound: A model of the tables.
-        seen: The bytes of the record before the tables were dropped; empty without one.
-    """
-    pattern, is_only = bound.declared_table, bound.tables.is_only
-    if not seen or (not is_only and (yield from bound.tables.existing())):
-        return
-    yield from delete_record(pattern, seen)
-    # A write may have created the table of another period, with the id of this record.
-    if not is_only and (yield from bound.tables.existing()):
-        yield from restore_record(pattern, seen)
+def _existing(bound: BoundModel) -> Protocol[list[str]]:
+    names = yield from bound.tables.existing()
+    is_missing = bound.tables.is_only and not (yield from exists(bound.declared_table))
+    return [] if is_missing else names

@@ -14,9 +14,15 @@ from dataclasses import dataclass, replace
 
 from hbase_orm.binding.bound_model import BoundModel
 from hbase_orm.binding.table_creation import model_tables as tables
-from hbase_orm.binding.table_creation.existing_tables import described, is_unknown
+from hbase_orm.binding.table_creation.existing_tables import is_unknown
 from hbase_orm.binding.table_creation.table_records import note_new_regions
-from hbase_orm.binding.table_identity import Identity, identity
+from hbase_orm.binding.table_identity import (
+    Identity,
+    SeenTable,
+    identity,
+    refuse_later_table,
+    seen_table,
+)
 from hbase_orm.errors import RecordError, SchemaError, TableNotFoundError
 from hbase_orm.gateway.base import Feature
 from hbase_orm.index.catalog import catalog
@@ -64,12 +70,16 @@ class Truncation:
     Attributes:
         bound: A model of the table.
         copies: The tables of its indexes, by the index's name; empty without indexes.
+        entry: The catalog's entry of the table, or None.
+        seen: The table as it was when the truncation was prepared.
         is_recorded: Whether the record of the table was written for this table.
     """
 
     bound: BoundModel
     copies: dict[str, IndexCopies]
     is_recorded: bool
+    entry: CatalogEntry | None
+    seen: SeenTable
 
     @property
     def table(self) -> str:
@@ -104,7 +114,9 @@ def truncate(
 
     Raises:
         TableNotFoundError: A table does not exist; nothing was changed.
-        ConflictError: A table is being loaded, or another program truncates it at the same time.
+        ConflictError: A table is being loaded. Or another program truncates it, or drops it and
+            creates it again, at the same time. Right before the request that empties a table this
+            cannot be noticed any more, because HBase cannot truncate a table on a condition.
         TableHeldError: Another program uses a table exclusively; nothing was changed.
         SchemaError: The rows of a table with indexes have no guards, or the table of an index that
             the model does not declare is missing; nothing was changed.
@@ -115,9 +127,12 @@ def truncate(
         checked.append((yield from _check(bound, features, own_holds)))
     begun: dict[str, CatalogEntry] = {}
     for each in checked:
-        if each.copies:
+        if each.copies and each.entry is not None:
+            yield from refuse_later_table(each.table, each.seen)
             newest = {name: _newest(each.table, name, c) for name, c in each.copies.items()}
-            begun[each.table] = yield from begin_truncation(each.table, newest, own_holds)
+            begun[each.table] = yield from begin_truncation(
+                each.table, each.entry, newest, own_holds
+            )
             on_change(each.table)
     if begun:
         is_exclusive = all(entry.hold is not None for entry in begun.values())
@@ -126,6 +141,7 @@ def truncate(
         yield from ask(RenewTimeLimit())
         entry = begun.get(each.table)
         if entry is None:
+            yield from refuse_later_table(each.table, each.seen)
             yield from _empty(each)
         else:
             yield from _truncate_with_indexes(each, entry)
@@ -138,17 +154,18 @@ def _check(
 ) -> Protocol[Truncation]:
     """Return the truncation of a table; raise an error if the table cannot be truncated."""
     table, model = bound.schema.table, bound.schema.model_name
+    seen = yield from seen_table(table)
     entry = yield from catalog.read_entry(table)
     for name in dict.fromkeys((table, bound.declared_table)):
         known = entry if name == table else (yield from catalog.read_entry(name))
         refuse_held(name, known, own_holds)
-    if (yield from described(table)) is None:
+    if seen is None:
         raise TableNotFoundError(
             "the table does not exist", model=model, table=table, fix="call engine.create_tables"
         )
     is_recorded = yield from _is_recorded(bound, features)
     if entry is None or is_unknown(entry):
-        return Truncation(bound, {}, is_recorded)
+        return Truncation(bound, {}, is_recorded, entry, seen)
     if entry.state_without_hold is not TableState.TRUNCATING:
         refuse_exclusive_state(table, entry)
     names = indexes_with_tables(entry)
@@ -157,7 +174,7 @@ def _check(
     copies: dict[str, IndexCopies] = {}
     for name in names:
         copies[name] = yield from _copies_of(bound, name, entry.indexes[name].table)
-    return Truncation(bound, copies, is_recorded)
+    return Truncation(bound, copies, is_recorded, entry, seen)
 
 
 def _is_recorded(bound: BoundModel, features: frozenset[Feature]) -> Protocol[bool]:
@@ -217,15 +234,13 @@ def _newest(table: str, name: str, copies: IndexCopies) -> int:
 
 def _truncate_with_indexes(each: Truncation, begun: CatalogEntry) -> Protocol[None]:
     """Give the indexes new tables, empty the table, drop the earlier index tables, and finish."""
-    new_tables: set[str] = set()
     for name in indexes_with_tables(begun):
         declared = f"{each.table}_ix_{name}"
         new = table_of(declared, begun.indexes[name].incarnation)
         yield from _create_index_table(each, name, new)
-        new_tables.add(new)
     refuse_other_truncation(each.table, (yield from catalog.read_entry(each.table)), begun)
     yield from _empty(each)
-    for earlier in _earlier_tables(each, new_tables):
+    for earlier in _earlier_tables(each, begun):
         yield from ask(RenewTimeLimit())
         yield from tables.drop_table(earlier)
     yield from finish_truncation(each.table, begun)
@@ -243,6 +258,11 @@ def _create_index_table(each: Truncation, name: str, table: str) -> Protocol[Non
     yield from create_if_missing(replace(copies.template, descriptor=descriptor))
 
 
-def _earlier_tables(each: Truncation, new_tables: set[str]) -> Iterator[str]:
-    for copies in each.copies.values():
-        yield from (table for table in copies.existing if table not in new_tables)
+def _earlier_tables(each: Truncation, begun: CatalogEntry) -> Iterator[str]:
+    """Yield the index tables that no program will use: those with lower numbers than the new ones.
+
+    If the table was dropped and created again meanwhile, its index tables have greater numbers.
+    """
+    for name, copies in each.copies.items():
+        declared, new = f"{each.table}_ix_{name}", begun.indexes[name].incarnation
+        yield from (table for table in copies.existing if incarnation_of(declared, table) < new)

@@ -222,7 +222,7 @@ def write_record(
         return
     if record.table_id not in {"", table_id}:
         new = dict.fromkeys(each.schema.table for each in bounds if each.schema.table in made)
-        yield from _give_id(new, record.table_id)
+        yield from give_id(new, record.table_id)
     yield from require_record(table)
 
 
@@ -265,7 +265,7 @@ def _next_record(
     return TableRecord(there.attributes.get(ID_ATTRIBUTE, ""), declared, regions_ms=regions_ms)
 
 
-def _give_id(names: Iterable[str], table_id: str) -> Protocol[None]:
+def give_id(names: Iterable[str], table_id: str) -> Protocol[None]:
     """Give tables the id of their record, which another program has written first."""
     for name in names:
         there = yield from described(name)

@@ -90,7 +90,8 @@ class CatalogIndex:
             index table, which has the name that the model declares.
         incarnation: The number of the newest index table; 0 if there was none yet. Each build
             creates a new table, so that late writes to the old table do not change the new one.
-            During a build, the newest table is the one that is being built.
+            During a build, the newest table is the one that is being built. The number never
+            decreases, also if the table of the rows is dropped and created again.
         epoch: The catalog's epoch since which writers maintain the index. Rows whose guards have an
             older epoch may lack entries.
         is_manual: Whether only builds write the index.
@@ -107,6 +108,11 @@ class CatalogIndex:
     is_manual: bool = False
     build: tuple[BuildRange, ...] = ()
     retired: str = ""
+
+    @property
+    def is_number_only(self) -> bool:
+        """Whether only the number is known: an earlier table of the rows had the index."""
+        return not self.entries
 
     @property
     def is_kept(self) -> bool:
@@ -143,7 +149,8 @@ class CatalogEntry:
             guard contains the epoch under which it was written.
         state: The state of the table.
         load: The ticket of the load that is in progress or finished. None if there was no load.
-        indexes: The indexes, by name.
+        indexes: The indexes, by name. Some are in the state ABSENT, and only their number is known:
+            those of earlier tables of the same name (see `numbers_only`).
         is_lww: Whether the table's rows are written without guards (last writer wins).
         is_recorded: Whether the table has a record, which all programs must be able to read.
         hold: The exclusive use of the table in the state EXCLUSIVE; None in every other state.
@@ -209,6 +216,24 @@ class CatalogEntry:
         # The program of the exclusive use may write a new table, so it is not new afterwards.
         before = TableState.READABLE if state is TableState.NEW else state
         return replace(self, hold=replace(self.hold, before=before))
+
+    @property
+    def known_indexes(self) -> dict[str, CatalogIndex]:
+        """The indexes, by name, without those of which only the number is known."""
+        return {name: index for name, index in self.indexes.items() if not index.is_number_only}
+
+    def numbers_only(self) -> dict[str, CatalogIndex]:
+        """Return what the entry of the next table of this name keeps of the indexes.
+
+        These are the numbers of their newest index tables. The next index tables get greater
+        numbers, so a name is never used again: a program that was suspended may still drop a table
+        that it saw.
+        """
+        return {
+            name: CatalogIndex("", IndexState.ABSENT, incarnation=index.incarnation)
+            for name, index in self.indexes.items()
+            if name != VERSION_COLUMN and index.incarnation
+        }
 
     @property
     def declarations(self) -> dict[str, str]:

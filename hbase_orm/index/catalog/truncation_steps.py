@@ -44,7 +44,10 @@ def indexes_with_tables(entry: CatalogEntry) -> list[str]:
 
 
 def begin_truncation(
-    table: str, newest_tables: Mapping[str, int], own_holds: Collection[str] = ()
+    table: str,
+    seen: CatalogEntry,
+    newest_tables: Mapping[str, int],
+    own_holds: Collection[str] = (),
 ) -> Protocol[CatalogEntry]:
     """Refuse writes and reads by index until `finish_truncation`; return the new entry.
 
@@ -52,12 +55,14 @@ def begin_truncation(
 
     Args:
         table: The table of the rows.
+        seen: The entry before, with which the truncation was prepared.
         newest_tables: For each index, the largest number of an index table that exists; 0 if there
             is none. The next table gets a greater number.
         own_holds: The ids of the exclusive uses of this program.
 
     Raises:
-        ConflictError: The table is being loaded.
+        ConflictError: The table is being loaded. Or the entry has a new epoch since `seen`: another
+            program has dropped the table and created it again, or changed an index.
         TableHeldError: Another program uses the table exclusively.
         CatalogLeaseError: The catalog has no entry for the table.
     """
@@ -65,7 +70,11 @@ def begin_truncation(
     def edit(entry: CatalogEntry | None) -> CatalogEntry:
         there = known(table, entry)
         refuse_held(table, there, own_holds)
-        if there.state_without_hold is TableState.TRUNCATING:
+        is_begun = there.state_without_hold is TableState.TRUNCATING
+        # The truncation itself begins an epoch, and its answer may have been lost.
+        if there.epoch != seen.epoch and not (is_begun and there.epoch == seen.epoch + 1):
+            raise _changed(table)
+        if is_begun:
             return there
         refuse_exclusive_state(table, there)
         begun = {
@@ -96,17 +105,21 @@ def refuse_other_truncation(
         ConflictError: Another program has truncated or dropped the table.
     """
     if entry is None or _without_renewals(entry) != _without_renewals(begun):
-        raise ConflictError(
-            "another program has truncated or dropped the table at the same time",
-            table=table,
-            fix="check whether the table has rows; truncate it from one program at a time",
-        )
+        raise _changed(table)
     return entry
 
 
 def _without_renewals(entry: CatalogEntry) -> CatalogEntry:
     """Return an entry without the number that a program with an exclusive use increases."""
     return entry if entry.hold is None else replace(entry, hold=replace(entry.hold, renewals=0))
+
+
+def _changed(table: str) -> ConflictError:
+    return ConflictError(
+        "another program has truncated or dropped the table, or changed an index, at the same time",
+        table=table,
+        fix="check whether the table has rows; truncate it from one program at a time",
+    )
 
 
 def finish_truncation(table: str, begun: CatalogEntry) -> Protocol[CatalogEntry]:
