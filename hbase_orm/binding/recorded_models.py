@@ -35,6 +35,7 @@ from hbase_orm.record.differences import Difference, Weight, differences, family
 from hbase_orm.record.recorded_schema import recorded_names, recorded_schema
 from hbase_orm.record.snapshots import declaration_of, rows_of
 from hbase_orm.record.specifications import equal_codec
+from hbase_orm.record.unreadable_specs import refuse_unreadable
 from hbase_orm.schema import TableSchema, record_types_of
 
 logger = logging.getLogger("hbase_orm.session")
@@ -110,12 +111,12 @@ def _compared(
 
     try:
         record = TableRecord.decode(stored, table)
+        differing = tuple(compared(bound.schema, record))
     except RecordError as error:
         if not bound.warns_of_drift:
             raise
         warn("model %s is used as it is declared: %s", model, error)
         return Checked(stored, bound)
-    differing = tuple(compared(bound.schema, record))
     if any(each.weight in _REFUSED for each in differing):
         kind = yield from identity(record, bound.tables, features)
         if kind is Identity.OTHER:
@@ -140,6 +141,9 @@ def compared(schema: TableSchema, record: TableRecord) -> list[Difference]:
     """Return the differences between a model and a record.
 
     For the base of record types, these are the differences of all its record types.
+
+    Raises:
+        RecordError: The record is damaged, or a newer version of the library wrote it.
     """
     current, own = record.current, declaration_of([schema])
     differing: list[Difference] = []
@@ -148,6 +152,7 @@ def compared(schema: TableSchema, record: TableRecord) -> list[Difference]:
         rows = current.rows_of(declared)
         differing += _of_other_type(declared, current)
         if rows is not None:
+            refuse_unreadable(rows, declared, schema.table)
             differing += differences(rows, declared, current, own)
         elif not declared.record_type or not any(known.record_type for known in current.rows):
             differing.append(_of_record_types(declared.record_type, current))

@@ -14,11 +14,18 @@ tables, only the times when regions were created:
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
 from hbase_orm.binding.addressing.tables import Tables
-from hbase_orm.errors import RejectedError, TableNotFoundError
+from hbase_orm.errors import (
+    ConflictError,
+    NamespaceNotFoundError,
+    RegionUnavailableError,
+    RejectedError,
+    TableNotFoundError,
+)
 from hbase_orm.gateway.base import Feature
 from hbase_orm.ops import DescribeTable, ListRegions, Protocol, ask
 from hbase_orm.record.declaration import TableRecord
@@ -64,6 +71,59 @@ def identity(
     except RejectedError:
         return Identity.UNKNOWN
     return _by_regions(record.regions_ms, times, is_only=tables.is_only)
+
+
+@dataclass(frozen=True, slots=True)
+class SeenTable:
+    """What distinguishes a table from a later one of the same name.
+
+    Attributes:
+        table_id: The id of its record; empty if it has none, or if only Thrift1 is available.
+        regions_ms: The times when its regions were created; empty if they are unknown.
+    """
+
+    table_id: str
+    regions_ms: frozenset[int]
+
+
+def seen_table(table: str) -> Protocol[SeenTable | None]:
+    """Return what distinguishes a table from a later one of its name; None if it does not exist."""
+    try:
+        there = yield from ask(DescribeTable(table))
+    except (TableNotFoundError, NamespaceNotFoundError):
+        return None
+    table_id = there.attributes.get(ID_ATTRIBUTE, "")
+    try:
+        regions = yield from ask(ListRegions(table, needs_times=True))
+    except (TableNotFoundError, NamespaceNotFoundError):
+        return None
+    except (RejectedError, RegionUnavailableError):  # it may be disabled
+        return SeenTable(table_id, frozenset())
+    return SeenTable(table_id, frozenset(each.created_ms for each in regions) - {0})
+
+
+def refuse_later_table(table: str, seen: SeenTable | None) -> Protocol[None]:
+    """Raise an error if a table is another one than before; call it right before a removal.
+
+    Nothing is raised if the table does not exist now.
+
+    Raises:
+        ConflictError: The table has another id, or no region of it is as old as before: another
+            program has created or truncated it. It is also raised if all regions were split.
+    """
+    now = yield from seen_table(table)
+    if now is None:
+        return
+    if seen is not None and now.table_id == seen.table_id:
+        is_undecided = not (now.regions_ms and seen.regions_ms)
+        if is_undecided or now.regions_ms & seen.regions_ms:
+            return
+    raise ConflictError(
+        "another program has created or truncated the table at the same time",
+        table=table,
+        fix="check whether the rows of the present table are needed; if they are not, repeat the "
+        "call",
+    )
 
 
 def newest_region_ms(table: str) -> Protocol[int]:

@@ -7,10 +7,11 @@ some seconds.
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Final
+from typing import Final, Self
 
 import click
 
@@ -23,6 +24,7 @@ LINES_EVERY_S: Final = 10.0
 NO_OLD_ENTRY: Final = "no program uses an old catalog entry"
 
 _SOON_S: Final = 2.0
+_LOOK_S: Final = 0.2
 _STEPS: Final = 1000
 _MINUTE_S: Final = 60
 _PHASES: Final = {
@@ -70,6 +72,8 @@ class _Lines:
 
     def __init__(self) -> None:
         self._next_s = time.monotonic() + _SOON_S
+        self.is_open = False
+        """Whether the last line has no end yet, as on a terminal."""
 
     def show(self, text: str) -> None:
         now_s = time.monotonic()
@@ -78,6 +82,49 @@ class _Lines:
         is_terminal = sys.stderr.isatty()
         self._next_s = now_s + (1.0 if is_terminal else LINES_EVERY_S)
         click.echo(f"\r{text} " if is_terminal else text, err=True, nl=not is_terminal)
+        self.is_open = is_terminal
+
+
+class WorkLines:
+    """Shows within a with block that a command still works, and for how long.
+
+    The first line comes after a moment, so that a short command prints nothing. It may be called
+    like `WaitLines`: while there are waits, only these are shown.
+    """
+
+    def __init__(self, doing: str, until: str = NO_OLD_ENTRY) -> None:
+        """Prepare; `doing` is what the command does, such as "dropping orders"."""
+        self._doing = doing
+        self._waits = WaitLines(until)
+        self._lines = _Lines()
+        self._begun_s = self._waited_s = time.monotonic()
+        self._is_waiting = False
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._show_lines, daemon=True)
+
+    def __enter__(self) -> Self:
+        """Start to show lines."""
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Show no more lines."""
+        self._ended.set()
+        self._thread.join()
+        if self._lines.is_open:
+            click.echo(err=True)
+
+    def __call__(self, left_s: float) -> None:
+        """Show a wait of which `left_s` seconds are left."""
+        self._waited_s = time.monotonic()
+        self._is_waiting = True
+        self._waits(left_s)
+
+    def _show_lines(self) -> None:
+        while not self._ended.wait(_LOOK_S):
+            now_s = time.monotonic()
+            if not self._is_waiting or now_s - self._waited_s > _SOON_S:
+                self._lines.show(f"{self._doing}: {duration(now_s - self._begun_s)} so far")
 
 
 def compared_lines(label: str) -> Callable[[int], None]:

@@ -14,11 +14,12 @@ from hbase_orm.cli.frame import Group, answer, settings, table
 from hbase_orm.cli.model_arguments import one_model, several_models
 from hbase_orm.cli.named_models import labels
 from hbase_orm.cli.parameters import INSTANT
-from hbase_orm.cli.progress import WaitLines
+from hbase_orm.cli.progress import WaitLines, WorkLines
 from hbase_orm.cli.table_commands.table_contents import (
     adopt,
     confirm_loss,
     periods_option,
+    tables_texts,
     truncate,
 )
 from hbase_orm.cli.table_commands.table_drift import alter, check
@@ -63,7 +64,8 @@ def create(models: tuple[type[Model], ...], periods: tuple[datetime, datetime] |
         raise click.UsageError(
             f"{', '.join(spread)}: a table for each period; give --periods FIRST AFTER_LAST."
         )
-    with connect(settings().require_url()) as engine:
+    doing = f"creating {tables_texts(models, periods)}"
+    with connect(settings().require_url()) as engine, WorkLines(doing):
         made = engine.create_tables(*models, periods=periods)
     answer(
         {"made": made},
@@ -85,7 +87,7 @@ def drop(
     """
     url = settings().require_url()
     confirm_loss("drop {} with all rows", models, periods, yes=yes)
-    with connect(url) as engine:
+    with connect(url) as engine, WorkLines(f"dropping {tables_texts(models, periods)}"):
         dropped = engine.drop_tables(*models, periods=periods)
     answer(
         {"dropped": dropped},

@@ -237,6 +237,22 @@ class Packed(Codec[T]):
         except (*_UNFIT, IndexError, RecursionError):
             return 0
 
+    def has_none(self, data: bytes, /) -> bool:
+        """Return whether a packed value has None in any place; False if the bytes are none."""
+        try:
+            values = [self.unpack_plain(self.parted(data)[1])]
+        except (*_UNFIT, IndexError, RecursionError):
+            return False
+        while values:
+            value = values.pop()
+            if value is None:
+                return True
+            if isinstance(value, Mapping):
+                values += [*value.keys(), *value.values()]
+            elif isinstance(value, (list, tuple)):
+                values += value
+        return False
+
     def _is_too_deep(self, packed: bytes) -> bool:
         return self.containers(packed) > MOST_LEVELS and is_too_deep(self.unpack_plain(packed))
 

@@ -308,7 +308,7 @@ class IndexAdmin(ABC):
         check_number("min_age_ms", min_age_ms, -MAX_TIMESTAMP_MS, MAX_TIMESTAMP_MS)
         if bound.guarded is None:
             return {}
-        refuse_repair(bound)
+        refuse_repair(bound, self._runtime.run(catalog.read_entry(bound.schema.table)))
         base_keys = {index.name: base_key_of(index) for index in bound.schema.indexes}
         lease = lease_on(bound, self._runtime.writer)
         return self._runtime.run(repair_entries(lease, base_keys, min_age_ms))
@@ -338,10 +338,10 @@ class IndexAdmin(ABC):
         if min_age_ms is not None:
             check_number("min_age_ms", min_age_ms, -MAX_TIMESTAMP_MS, MAX_TIMESTAMP_MS)
         bound = yield from self._usable(model)
-        if min_age_ms is not None:
-            refuse_repair(bound)
         table, target = guarded_index(bound, declared_name(bound, index))
         entry = yield from catalog.read_entry(bound.schema.table)
+        if min_age_ms is not None:
+            refuse_repair(bound, entry)
         known = None if entry is None else entry.indexes.get(target.name)
         if (
             entry is None
@@ -377,4 +377,4 @@ class IndexAdmin(ABC):
     def _catalogued(self, bound: BoundModel) -> dict[str, CatalogIndex]:
         """Read the catalog; return its entry of each index of the model's table, by index name."""
         entry = self._runtime.run(catalog.read_entry(bound.schema.table))
-        return {} if entry is None else dict(entry.indexes)
+        return {} if entry is None else entry.known_indexes

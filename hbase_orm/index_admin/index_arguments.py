@@ -8,7 +8,7 @@ from datetime import datetime
 from hbase_orm.binding.bound_model import BoundModel
 from hbase_orm.errors import ConfigurationError, SchemaDriftError, SchemaError
 from hbase_orm.index.catalog.differences import HOW_TO_AGREE, difference_of
-from hbase_orm.index.catalog.entry import CatalogIndex
+from hbase_orm.index.catalog.entry import CatalogEntry, CatalogIndex
 from hbase_orm.index.entries.targets import GuardedTable, IndexTarget
 from hbase_orm.index_admin.verify import BOTH, Source
 from hbase_orm.schema import Index
@@ -110,13 +110,26 @@ def refuse_other_declaration(bound: BoundModel, name: str, known: CatalogIndex) 
         )
 
 
-def refuse_repair(bound: BoundModel) -> None:
-    """Raise an error if a model differs from the record of its table.
+def refuse_repair(bound: BoundModel, entry: CatalogEntry | None) -> None:
+    """Raise an error if a model differs from the record of its table, or in the codes of an index.
 
     Raises:
         SchemaDriftError: The model differs, so a repair could delete entries that are right
-            according to the record.
+            according to the record, or to the catalog's entry of the table.
     """
+    others = [] if entry is None else entry.with_other_codes(bound.indexes)
+    if others:
+        raise SchemaDriftError(
+            "the model's indexes have other codes than the catalog, so it must not repair index "
+            "entries",
+            model=bound.schema.model_name,
+            table=bound.schema.table,
+            indexes=others,
+            declared={name: bound.indexes[name] for name in others},
+            catalog={name: entry.indexes[name].entries for name in others if entry is not None},
+            fix="repair with a model that has all codes of the catalog; if this model has further "
+            "ones, call engine.create_tables with it first, which adds them to the catalog",
+        )
     if not bound.repairs:
         raise SchemaDriftError(
             "the model differs from the record of its table, so it must not repair index entries",

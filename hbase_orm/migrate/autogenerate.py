@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any, Final
 
 from hbase_orm.index.catalog.declaration_text import declaration_texts
+from hbase_orm.index.catalog.entry_details import without_details
 from hbase_orm.migrate.operations import record_edits as edits
 from hbase_orm.migrate.operations.columns import (
     AddColumn,
@@ -258,7 +259,7 @@ class TableProposal:
             for names in (recorded_names(schema, self._now), {}):
                 described = declaration_texts(schema, names)
                 for index in schema.indexes:
-                    text = described[index.name].partition(": ")[2]
+                    text = without_details(described[index.name]).partition(": ")[2]
                     texts.setdefault(index.name, set()).add(text)
         return texts
 

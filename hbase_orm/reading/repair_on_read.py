@@ -105,11 +105,21 @@ def _repair(
 def _kept_alike(bound: BoundModel, known: CatalogEntry) -> GuardedTable | None:
     """Return the guarded table with the indexes that writes maintain and their tables, or None.
 
-    The result is None if the catalog lists other indexes than the model declares. It is also None
-    if the catalog requires other rules of writing. Then other programs repair the entries.
+    The result is None if the catalog lists other indexes than the model declares, or if an index
+    has other codes there. It is also None if the catalog requires other rules of writing. Then
+    other programs repair the entries.
     """
+    table = bound.schema.table
     try:
-        return maintained_table(bound, known)
+        kept = maintained_table(bound, known)
     except SchemaError as error:
-        logger.info("doubtful entries of table %s were left: %s", bound.schema.table, error)
+        logger.info("doubtful entries of table %s were left: %s", table, error)
         return None
+    others = known.with_other_codes(bound.indexes)
+    if others:
+        logger.info(
+            "doubtful entries of table %s were left: the catalog has other codes of %s",
+            table,
+            ", ".join(others),
+        )
+    return None if others else kept

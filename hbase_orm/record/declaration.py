@@ -22,11 +22,9 @@ from hbase_orm.record.declared_options import (
     stored_table_options,
     table_options_of,
 )
+from hbase_orm.record.first_version import FIRST_VERSION, completed
 from hbase_orm.record.specifications import Spec, same_key
-from hbase_orm.record.stored_values import StoredValue, latin, newer
-
-RECORD_VERSION: Final = 1
-"""The version of the encoding; a record with a greater version was written by a newer library."""
+from hbase_orm.record.stored_values import RECORD_VERSION, StoredValue, latin, newer
 
 NO_TYPE: Final = ""
 """The record type of a model without record types."""
@@ -196,9 +194,11 @@ class TableRecord:
         stored = StoredValue.of(value, table)
         version = dict(stored.each()).get("version", stored).typed(int)
         if version > RECORD_VERSION:
-            raise newer(table, version, RECORD_VERSION)
+            raise newer(table, version)
+        if version == FIRST_VERSION:
+            stored = replace(stored, value=completed(stored.value))
         content = stored.members("version", "id", "current", "next", "regions")
-        if version != RECORD_VERSION:
+        if version not in {FIRST_VERSION, RECORD_VERSION}:
             raise content["version"].damage()
         return cls(
             content["id"].typed(str),
@@ -228,11 +228,11 @@ def _stored(declaration: Declaration) -> Spec:
                 "entries": index.entries,
                 "splits": [_text(key) for key in index.split_keys],
                 "maintained": index.maintained,
-                **({} if index.spec is None else {"spec": index.spec}),
+                "spec": index.spec,
             }
             for name, index in declaration.indexes.items()
         },
-        **({} if options is None else {"table": stored_table_options(options)}),
+        "table": None if options is None else stored_table_options(options),
     }
 
 
@@ -258,7 +258,7 @@ def _stored_rows(rows: RecordedRows) -> Spec:
                 "role": each.role,
                 "codec": each.codec,
                 "required": each.is_required,
-                **({} if each.names is None else {"names": each.names}),
+                "names": each.names,
             }
             for column, each in rows.columns.items()
         },
@@ -267,21 +267,16 @@ def _stored_rows(rows: RecordedRows) -> Spec:
                 "key": list(model.key),
                 "fields": {field: _text(column) for field, column in model.fields.items()},
                 "former": {field: _text(column) for field, column in model.former.items()},
-                **({"later keys": list(map(list, model.later_keys))} if model.later_keys else {}),
-                **_stored_options(model),
+                "later keys": list(map(list, model.later_keys)),
+                "options": None if model.options is None else stored_model_options(model.options),
             }
             for name, model in rows.models.items()
         },
     }
 
 
-def _stored_options(model: RecordedModel) -> Spec:
-    return {} if model.options is None else {"options": stored_model_options(model.options)}
-
-
 def _declaration_of(stored: StoredValue) -> Declaration:
-    names = ("families", "period", "guarded", "rows", "indexes")
-    content = stored.members(*names, optional=frozenset({"table"}))
+    content = stored.members("families", "period", "guarded", "rows", "indexes", "table")
     families = {latin(name, options): options for name, options in content["families"].each()}
     rows = tuple(map(_rows_of, content["rows"].items()))
     if not rows:
@@ -292,17 +287,17 @@ def _declaration_of(stored: StoredValue) -> Declaration:
         content["period"].typed(str),
         content["guarded"].typed(bool),
         {name: _index_of(index) for name, index in content["indexes"].each()},
-        table_options_of(content["table"]) if "table" in content else None,
+        content["table"].optional(table_options_of),
     )
 
 
 def _index_of(stored: StoredValue) -> RecordedIndex:
-    content = stored.members("entries", "splits", "maintained", optional=frozenset({"spec"}))
+    content = stored.members("entries", "splits", "maintained", "spec")
     return RecordedIndex(
         content["entries"].typed(str),
         tuple(key.data() for key in content["splits"].items()),
         content["maintained"].typed(str),
-        content["spec"].typed(dict) if "spec" in content else None,
+        content["spec"].optional(_spec_of),
     )
 
 
@@ -335,7 +330,7 @@ def _rows_of(stored: StoredValue) -> RecordedRows:
         raise content["anchor"].damage()
     return RecordedRows(
         content["type"].typed(str),
-        tuple(part.typed(dict) for part in content["key"].items()),
+        tuple(map(_part_of, content["key"].items())),
         anchor,
         content["marker"].optional(StoredValue.data),
         columns,
@@ -345,24 +340,42 @@ def _rows_of(stored: StoredValue) -> RecordedRows:
 
 
 def _column_of(stored: StoredValue) -> RecordedColumn:
-    content = stored.members("role", "codec", "required", optional=frozenset({"names"}))
+    content = stored.members("role", "codec", "required", "names")
     return RecordedColumn(
         content["role"].typed(str),
-        content["codec"].typed(dict),
+        _codec_of(content["codec"]),
         content["required"].typed(bool),
-        content["names"].typed(dict) if "names" in content else None,
+        content["names"].optional(_codec_of),
     )
 
 
+def _spec_of(stored: StoredValue) -> Spec:
+    return stored.typed(dict)
+
+
+def _codec_of(stored: StoredValue) -> Spec:
+    spec = _spec_of(stored)
+    if "codec" not in spec:
+        raise stored.damage()
+    return spec
+
+
+def _part_of(stored: StoredValue) -> Spec:
+    """Return a part of a row key: it is a key field, or it is derived."""
+    spec = _codec_of(stored)
+    if ("field" in spec) == ("derived" in spec):
+        raise stored.damage()
+    return spec
+
+
 def _model_of(stored: StoredValue) -> RecordedModel:
-    later = "later keys"
-    content = stored.members("key", "fields", "former", optional=frozenset({later, "options"}))
+    content = stored.members("key", "fields", "former", "later keys", "options")
     return RecordedModel(
         _names_of(content["key"]),
         {field: column.data() for field, column in content["fields"].each()},
         {field: column.data() for field, column in content["former"].each()},
-        tuple(map(_names_of, content[later].items())) if later in content else (),
-        model_options_of(content["options"]) if "options" in content else None,
+        tuple(map(_names_of, content["later keys"].items())),
+        content["options"].optional(model_options_of),
     )
 
 

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Final
 
 from hbase_orm.record.stored_values import StoredValue
 
@@ -64,8 +65,8 @@ class TableOptions:
 
 
 def stored_model_options(options: ModelOptions) -> dict[str, Any]:
-    """Return a model's options as JSON; what is empty is left out."""
-    members: dict[str, Any] = {
+    """Return a model's options as JSON."""
+    return {
         "keys": list(options.keys),
         "parts": list(options.parts),
         "values": {name: list(values) for name, values in options.values.items()},
@@ -79,7 +80,6 @@ def stored_model_options(options: ModelOptions) -> dict[str, Any]:
         "creates": options.creates_tables,
         "timestamps": options.timestamps,
     }
-    return {name: value for name, value in members.items() if value}
 
 
 def model_options_of(stored: StoredValue) -> ModelOptions:
@@ -88,32 +88,25 @@ def model_options_of(stored: StoredValue) -> ModelOptions:
     Raises:
         RecordError: They are damaged.
     """
-    members = {*_LISTS, *_MAPS, *_TEXTS, "creates"}
-    content = stored.members(optional=frozenset(members))
-
-    def member(name: str) -> StoredValue:
-        empty: Any = [] if name in _LISTS else {} if name in _MAPS else ""
-        return content.get(name, StoredValue(empty, stored.table, stored.place))
-
+    content = stored.members(*NO_OPTIONS)
     return ModelOptions(
-        keys=_texts_of(member("keys")),
-        parts=_texts_of(member("parts")),
-        values={name: _texts_of(values) for name, values in member("values").each()},
-        nullable=_texts_of(member("nullable")),
-        deferred=_texts_of(member("deferred")),
-        defaults={name: value.value for name, value in member("defaults").each()},
-        types={name: value.value for name, value in member("types").each()},
-        indexes=_texts_of(member("indexes")),
-        base=member("base").typed(str),
-        period_field=member("period").typed(str),
-        creates_tables="creates" in content and content["creates"].typed(bool),
-        timestamps=member("timestamps").typed(str),
+        keys=_texts_of(content["keys"]),
+        parts=_texts_of(content["parts"]),
+        values={name: _texts_of(values) for name, values in content["values"].each()},
+        nullable=_texts_of(content["nullable"]),
+        deferred=_texts_of(content["deferred"]),
+        defaults={name: value.value for name, value in content["defaults"].each()},
+        types={name: value.value for name, value in content["types"].each()},
+        indexes=_texts_of(content["indexes"]),
+        base=content["base"].typed(str),
+        period_field=content["period"].typed(str),
+        creates_tables=content["creates"].typed(bool),
+        timestamps=content["timestamps"].typed(str),
     )
 
 
-_LISTS = ("keys", "parts", "nullable", "deferred", "indexes")
-_MAPS = ("values", "defaults", "types")
-_TEXTS = ("base", "period", "timestamps")
+NO_OPTIONS: Final[Mapping[str, Any]] = MappingProxyType(stored_model_options(ModelOptions()))
+"""The options of a model that declares none, as JSON."""
 
 
 def stored_table_options(options: TableOptions) -> dict[str, Any]:

@@ -176,7 +176,7 @@ def _of_columns(recorded: RecordedRows, declared: RecordedRows) -> Iterator[Diff
             yield Difference(Weight.HARMLESS, f"column {_text(column)}", "", codec_text(own.codec))
         elif known.role != own.role and {known.role, own.role} != {"column", "version"}:
             yield Difference(Weight.CONTRADICTION, f"column {_text(column)}", known.role, own.role)
-        elif not same_codec(known.codec, own.codec) or known.names != own.names:
+        elif not same_codec(known.codec, own.codec) or not _same_names(known, own):
             yield Difference(
                 Weight.CONTRADICTION,
                 f"codec of column {_text(column)}",
@@ -202,6 +202,12 @@ def _of_columns(recorded: RecordedRows, declared: RecordedRows) -> Iterator[Diff
             yield Difference(
                 Weight.HARMLESS, f"column {_text(column)}", codec_text(known.codec), ""
             )
+
+
+def _same_names(recorded: RecordedColumn, declared: RecordedColumn) -> bool:
+    if recorded.names is None or declared.names is None:
+        return recorded.names == declared.names
+    return equal_codec(recorded.names, declared.names)
 
 
 def _of_overlaps(

@@ -28,20 +28,17 @@ _FLAGS = ("unique", "covering", "nulls")
 
 
 def index_spec(index: IndexSchema, schema: TableSchema) -> Spec:
-    """Return the specification of an index; options that are not used are left out."""
-    spec: Spec = {
+    """Return the specification of an index."""
+    return {
         "of": [
             {**_expression(of, schema), "codec": codec_spec(_plain_codec(part.codec))}
             for of, part in zip(index.expressions, index.layout.parts, strict=True)
-        ]
+        ],
+        "include": [column.column.decode("latin-1") for column in index.included],
+        "where": [_condition(each, schema) for each in index.where],
+        "salt": index.salt,
+        **{name: bool(getattr(index, name)) for name in _FLAGS},
     }
-    if index.included:
-        spec["include"] = [column.column.decode("latin-1") for column in index.included]
-    if index.where:
-        spec["where"] = [_condition(each, schema) for each in index.where]
-    if index.salt:
-        spec["salt"] = index.salt
-    return spec | {name: True for name in _FLAGS if getattr(index, name)}
 
 
 def _plain_codec(codec: Codec[Any]) -> Codec[Any]:

@@ -18,7 +18,7 @@ from uuid import UUID
 from hbase_orm.codecs import Codec
 from hbase_orm.codecs.choices import Code
 from hbase_orm.errors import DeclarationError
-from hbase_orm.record.stored_values import StoredValue
+from hbase_orm.record.stored_values import StoredValue, newer_members
 from hbase_orm.schema.canonical import value_text
 
 _MICRO: Final = timedelta(microseconds=1)
@@ -146,7 +146,8 @@ def literal_of(stored: StoredValue, codec: Codec[Any] | None = None) -> Any:
     if content.keys() == {"member", "value"}:
         return member_value(literal_of(content["value"]), content["member"].typed(str))
     if len(content) != 1:
-        raise stored.damage()
+        unknown = content.keys() - {"member", "value", "code", *_COLLECTIONS, *_READERS}
+        raise newer_members(stored.table, stored.place, unknown) if unknown else stored.damage()
     ((kind, own),) = content.items()
     if kind == "code":
         return _coded(own.typed(str), codec, stored)

@@ -1,11 +1,15 @@
 """Texts of the types of packed values, such as JSON: two types with one text pack values alike.
 
+Types of which one allows None in more places read each other's values, except None where only the
+other one allows it. That value does not decode, so no program takes it for another one.
+
 Classes with fields are all "object", because their fields may change while programs run. Types
 that nothing is known of have no text, and are not compared.
 """
 
 from __future__ import annotations
 
+import re
 import types
 from collections.abc import (
     Collection,
@@ -73,6 +77,44 @@ def packed_type_text(type_: Any) -> str | None:
     if origin in _COLLECTIONS:
         return _within(_COLLECTIONS[origin], _joined(get_args(type_), ", "))
     return _SINGLE.get(type_) or _of_class(origin or type_)
+
+
+_MAY_BE_NONE: Final = r"None \| | \| None"
+
+
+def differs_in_none(one: str, other: str) -> bool:
+    """Return whether two texts of types differ only in where None is allowed, or not at all.
+
+    Examples:
+        >>> differs_in_none("None | list[str]", "list[None | str]")
+        True
+        >>> differs_in_none("list[None]", "list[str]")
+        False
+    """
+    return re.sub(_MAY_BE_NONE, "", one) == re.sub(_MAY_BE_NONE, "", other)
+
+
+def joined_type_text(one: str, other: str) -> str:
+    """Return the text of the type that allows None where one of two types allows it.
+
+    Args:
+        one: The text of a type.
+        other: A text that differs from `one` only in where None is allowed.
+
+    Examples:
+        >>> joined_type_text("None | list[str]", "list[None | str]")
+        'None | list[None | str]'
+    """
+    left, right = (re.findall(f"{_MAY_BE_NONE}|.", each) for each in (one, other))
+    joined = ""
+    while left or right:
+        if left[:1] == right[:1] or (left and len(left[0]) > 1):
+            joined += left[0]
+            right = right[1:] if left[:1] == right[:1] else right
+            left = left[1:]
+        else:
+            joined += right.pop(0)
+    return joined
 
 
 def _of_tuple(items: tuple[Any, ...]) -> str | None:

@@ -40,7 +40,7 @@ _USUAL: Final[Mapping[str, object]] = {
     "pad": "00",
     "side": "right",
     "digit_reversed": False,
-    "separator": None,
+    "every": 1,
     "hash_name": "phoenix",
     "algorithm": "md5",
     "form": "raw",
@@ -134,11 +134,13 @@ def _codes(codes: object) -> str:
 
 
 def _options(spec: Mapping[str, Any], shown: set[str]) -> list[str]:
-    """Return `name=value` for each item of `spec` that is not a default, implied or in `shown`."""
+    """Return `name=value` for each item that is not a default, unknown, implied or in `shown`."""
     return [
         f"{_NAMES.get(name, name)}={_data(value) if name in _BYTES else _plain(value)}"
         for name, value in spec.items()
-        if name not in _IMPLIED | shown and (name not in _USUAL or _USUAL[name] != value)
+        if value is not None
+        and name not in _IMPLIED | shown
+        and (name not in _USUAL or _USUAL[name] != value)
     ]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Final
 
 from hbase_orm.errors import ConflictError, ConnectionLostError, RecordError, RetryableError
@@ -114,26 +114,37 @@ def _swap(table: str, stored: bytes, wanted: bytes) -> Protocol[bool]:
         return False
 
 
-def delete_record(table: str, seen: bytes | None = None) -> Protocol[None]:
-    """Replace the record of a dropped table by an empty value; do nothing if there is no record.
+def delete_record(
+    table: str,
+    seen: bytes | None = None,
+    existing: Callable[[], Protocol[Collection[str]]] | None = None,
+) -> Protocol[bytes]:
+    """Replace the record of a dropped table by an empty value; return the bytes of the record.
 
-    The cell is not deleted: its tombstone would hide a record that is written in the same
-    millisecond, if a table of this name is created immediately afterwards.
+    If there is no record, or if it is kept, nothing is changed and the result is empty. The cell is
+    not deleted: its tombstone would hide a record that is written in the same millisecond, if a
+    table of this name is created immediately afterwards.
 
     Args:
         table: The table.
-        seen: The bytes of the record before the table was dropped. If the present record is that of
-            a later table of this name, it is kept. None deletes any record.
+        seen: The bytes of the record before the table was dropped; empty if there was none. If the
+            present record is that of a later table of this name, it is kept. None deletes any
+            record.
+        existing: Returns the existing tables that the record describes. If there are none, the
+            record of a later table is deleted too. None if this is not known.
 
     Raises:
         ConflictError: Other programs changed the record at every attempt.
     """
     for tries in range(1, CHANGES.attempts + 1):
         _, stored = yield from read_cells(table)
-        if not stored or (seen is not None and not _are_of_one_table(stored, seen)):
-            return
+        if not stored:
+            return b""
+        is_later = seen is not None and not _are_of_one_table(stored, seen)
+        if is_later and (existing is None or (yield from existing())):
+            return b""
         if (yield from _swap(table, stored, b"")):
-            return
+            return stored
         yield from CHANGES.pause(tries)
     raise ConflictError(
         "other programs changed the record of the dropped table at every attempt",

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 from hbase_orm.errors import RecordError
 
 T = TypeVar("T")
+
+RECORD_VERSION: Final = 2
+"""The version of the encoding; a record with a greater version was written by a newer library.
+
+A new member needs a new version: `record.first_version` shows how records without it are read.
+"""
 
 _RESTORE: Final = (
     "restore the catalog's row of the table from a backup; or, if the model declares what the "
@@ -53,10 +59,14 @@ class StoredValue:
             optional: The names that it may have too.
 
         Raises:
-            RecordError: The value is not an object, lacks one of `names`, or has an unknown name.
+            RecordError: The value is not an object, or lacks one of `names`. Or it has an unknown
+                name: then a newer version of the library wrote the record.
         """
         members = dict(self.each())
-        if not set(names) <= members.keys() <= {*names, *optional}:
+        unknown = members.keys() - {*names, *optional}
+        if unknown:
+            raise newer_members(self.table, self.place, unknown)
+        if not members.keys() >= set(names):
             raise self.damage()
         return members
 
@@ -130,12 +140,28 @@ def damaged(table: str, place: str, value: Any) -> RecordError:
     )
 
 
-def newer(table: str, version: int, own_version: int) -> RecordError:
+_NEWER: Final = (
+    "a newer version of hbase_orm wrote the table's record, which this version cannot read"
+)
+_UPGRADE: Final = (
+    "upgrade hbase_orm to the version of the program that created or migrated the table"
+)
+
+
+def newer(table: str, version: int) -> RecordError:
     """Return the error for a record that a newer version of the library wrote."""
     return RecordError(
-        "a newer version of hbase_orm wrote the table's record, which this version cannot read",
+        _NEWER, table=table, version=version, own_version=RECORD_VERSION, fix=_UPGRADE
+    )
+
+
+def newer_members(table: str, place: str, members: Iterable[str]) -> RecordError:
+    """Return the error for a record that has members of a newer version of the library."""
+    return RecordError(
+        _NEWER,
         table=table,
-        version=version,
-        own_version=own_version,
-        fix="upgrade hbase_orm to the version of the program that created or migrated the table",
+        place=place,
+        members=sorted(members),
+        own_version=RECORD_VERSION,
+        fix=_UPGRADE,
     )

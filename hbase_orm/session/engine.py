@@ -176,7 +176,8 @@ class Engine(IndexAdmin, TableAdmin, LiveTables):
                 - It belongs to a dictionary or to sequences, or has no family for guards.
                 - The table of an index is missing, or has entries although the table is empty.
                 - It has rows although the table of a dictionary is missing.
-            TableHeldError: Another program uses one of the tables exclusively; nothing was created.
+            TableHeldError: Another program uses one of the tables exclusively; nothing was created,
+                unless that use began only then.
             SchemaDriftError: A model contradicts the record of its table, or would hide rows.
                 Nothing was created, unless another program wrote the record only then.
             RecordError: A record is damaged, or a newer version wrote it.
@@ -204,19 +205,18 @@ class Engine(IndexAdmin, TableAdmin, LiveTables):
         for creation in wanted:
             if not creation.bound.schema.is_foreign:
                 by_table.setdefault(creation.bound.declared_table, []).append(creation.bound)
-        records: dict[str, TableRecord] = {}
+        records, own_holds = dict[str, TableRecord](), self._runtime.catalog.own_holds
         for table, bounds in by_table.items():
             yield from ask(RenewTimeLimit())
             records[table] = yield from record_to_follow(bounds, self._runtime.features)
-            yield from refuse_creation_in_use(bounds, self._runtime.catalog.own_holds)
-        bounds = [creation.bound for creation in wanted]
-        yield from tables.refuse_without_thrift2(bounds, self._runtime.features)
+            yield from refuse_creation_in_use(bounds, own_holds)
+        yield from tables.refuse_without_thrift2([w.bound for w in wanted], self._runtime.features)
         made: list[str] = []
         warnings = TableWarnings()
         for creation in wanted:
             yield from ask(RenewTimeLimit())
             record = records.get(creation.bound.declared_table)
-            new = yield from create_described(creation, record, warnings)
+            new = yield from create_described(creation, record, warnings, own_holds)
             self._runtime.catalog.forget(creation.bound.schema.table)
             self._dictionaries.forget(new)
             made += new

@@ -15,9 +15,10 @@ from hbase_orm.binding.bound_model import BoundModel
 from hbase_orm.binding.recorded_models import compared, drift_error
 from hbase_orm.binding.table_creation.existing_anchors import with_existing_anchors
 from hbase_orm.binding.table_creation.existing_tables import described, refuse_numbers
-from hbase_orm.binding.table_creation.table_records import new_table_id
+from hbase_orm.binding.table_creation.table_records import give_id, new_table_id
 from hbase_orm.binding.table_identity import Identity, identity, newest_region_ms
 from hbase_orm.errors import (
+    ConflictError,
     RecordError,
     SchemaDriftError,
     SchemaError,
@@ -40,7 +41,7 @@ from hbase_orm.ops import (
 from hbase_orm.record.declaration import Declaration, RecordedRows, TableRecord
 from hbase_orm.record.differences import Weight
 from hbase_orm.record.snapshots import declaration_of, rows_of
-from hbase_orm.record.store import ID_ATTRIBUTE, changed_record, replace_record
+from hbase_orm.record.store import ID_ATTRIBUTE, changed_record, read_record, replace_record
 from hbase_orm.schema import TableSchema, record_types_of
 from hbase_orm.table_admin.sampling import Sample, kind_of, sample_tables
 
@@ -176,8 +177,22 @@ def adopt(plan: AdoptionPlan) -> Protocol[None]:
         yield from ask(ModifyTable(name, {"attributes": {ID_ATTRIBUTE: record.table_id}}))
     yield from ask(RenewTimeLimit())
     yield from create_if_missing(CreateTable(catalog_descriptor()))
-    yield from replace_record(plan.adoption.table, plan.stored, record)
+    try:
+        yield from replace_record(plan.adoption.table, plan.stored, record)
+    except ConflictError:
+        yield from _return_ids(plan)
+        raise
     yield from require_record(plan.adoption.table)
+
+
+def _return_ids(plan: AdoptionPlan) -> Protocol[None]:
+    """Give tables the id of the record that another program has written in the meantime."""
+    try:
+        record = yield from read_record(plan.adoption.table)
+    except RecordError:
+        return
+    if record is not None and record.table_id:
+        yield from give_id(plan.without_id, record.table_id)
 
 
 def _live(pattern: str, bounds: Sequence[BoundModel]) -> Protocol[dict[str, TableDescriptor]]:
@@ -257,6 +272,7 @@ def _reason(
         return "no record"
     try:
         record = TableRecord.decode(stored, bounds[0].declared_table)
+        differing = [compared(bound.schema, record) for bound in bounds]
     except RecordError as error:
         if "own_version" in error.details:
             raise
@@ -266,12 +282,11 @@ def _reason(
     kind = yield from identity(record, bounds[0].tables, features)
     if kind is Identity.OTHER:
         return "a record of another table"
-    for bound in bounds:
-        differing = compared(bound.schema, record)
-        if any(each.weight is Weight.CONTRADICTION for each in differing):
+    for bound, own in zip(bounds, differing, strict=True):
+        if any(each.weight is Weight.CONTRADICTION for each in own):
             if kind is Identity.UNKNOWN:
                 return "a record of another table"  # the rows of the sample decide
-            drift = drift_error(bound.schema, differing)
+            drift = drift_error(bound.schema, own)
             raise SchemaDriftError(drift.text, fix=_KEEP, **drift.details)
     return "recorded already"
 

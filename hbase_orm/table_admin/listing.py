@@ -276,5 +276,5 @@ def used_tables(base: str, name: str, index: CatalogIndex) -> list[str]:
 
 def indexes_of(entry: CatalogEntry | None) -> dict[str, CatalogIndex]:
     """Return the catalog's entries of a table's indexes by name, without the version column."""
-    indexes = {} if entry is None else entry.indexes
+    indexes = {} if entry is None else entry.known_indexes
     return {name: index for name, index in indexes.items() if name != VERSION_COLUMN}

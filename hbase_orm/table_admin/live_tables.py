@@ -5,13 +5,15 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from datetime import datetime
+from functools import partial
 from typing import Final
 
 from hbase_orm.binding.bound_model import BoundModel
 from hbase_orm.binding.bound_tables import checked_model
 from hbase_orm.binding.runtime import Runtime
-from hbase_orm.binding.table_creation import model_tables as tables
+from hbase_orm.binding.table_creation.existing_tables import exists
 from hbase_orm.binding.table_creation.shared_tables import creations
+from hbase_orm.binding.table_creation.table_removal import delete_last_record, drop
 from hbase_orm.binding.url import EngineOptions
 from hbase_orm.errors import FeatureMissingError, TableNotFoundError
 from hbase_orm.gateway.base import Feature
@@ -20,7 +22,6 @@ from hbase_orm.index_admin.admin import GATEWAY_TIMEOUT_S
 from hbase_orm.model import Model
 from hbase_orm.model.declare.placement import base_of
 from hbase_orm.ops import Protocol, RenewTimeLimit, ask
-from hbase_orm.record.store import delete_record, restore_record
 from hbase_orm.table_admin.adoption import Adoption, AdoptionPlan, adopt, plan_adoption
 from hbase_orm.table_admin.listing import ListedTable, live_tables
 from hbase_orm.table_admin.tables_in_use import refuse_tables_in_use
@@ -68,7 +69,11 @@ class LiveTables(ABC):
         Raises:
             ConfigurationError: `periods` is not two times in ascending order, or a model has only
                 one table; nothing was dropped.
-            TableHeldError: Another program uses a table exclusively; nothing was dropped.
+            TableHeldError: Another program uses a table exclusively; nothing was dropped. The check
+                comes before the first change: a use that begins later is not noticed.
+            ConflictError: Another program has created or truncated a table since the drop began;
+                nothing of this table was dropped. Only right before a table is dropped, it cannot
+                be noticed that another program drops it and creates it again.
         """
         self.finish_clean_up()  # its deletes must not reach later tables of the same names
         return self._runtime.run(self._removal(models, periods))
@@ -91,7 +96,7 @@ class LiveTables(ABC):
         Then the method waits until no program uses an old catalog entry: the catalog's lease,
         `timeout_s` of the URL and `gateway_timeout_s` together. Only then are the rows deleted. The
         indexes get new tables with the options and splits of the present ones. If the method is
-        interrupted, call it again.
+        interrupted, call it again. Within `exclusive` of the same engine, it waits for the lease.
 
         Args:
             models: The models. All models of their tables lose their rows.
@@ -111,7 +116,8 @@ class LiveTables(ABC):
             TableNotFoundError: A table does not exist; nothing was changed.
             ConflictError: A table is being loaded; nothing was changed. Or another program
                 truncated or dropped a table at the same time.
-            TableHeldError: A program uses a table exclusively; nothing was changed.
+            TableHeldError: Another program uses a table exclusively; nothing was changed. For a
+                table without indexes, a use that begins after the check is not noticed.
             SchemaError: The rows of a table with indexes have no guards, or an index that the model
                 does not declare has no table; nothing was changed.
         """
@@ -123,12 +129,12 @@ class LiveTables(ABC):
                 fix="add thrift2=host:9091 to the URL",
             )
         self.finish_clean_up()
-        settle_s = self._runtime.lease_s
-        settle_s += 0.0 if exclusive else self.options.timeout_s + gateway_timeout_s
         # In memory one process does everything, and nothing acts on an older catalog.
         is_memory = self.options.scheme == "memory"
+        lease_s = 0.0 if is_memory else self._runtime.lease_s
+        gateway_s = 0.0 if is_memory or exclusive else self.options.timeout_s + gateway_timeout_s
         return self._runtime.run(
-            self._truncation(models, periods, 0.0 if is_memory else settle_s, on_wait)
+            self._truncation(models, periods, (lease_s, lease_s + gateway_s), on_wait)
         )
 
     def tables(self) -> list[ListedTable]:
@@ -176,7 +182,8 @@ class LiveTables(ABC):
             TableNotFoundError: A table does not exist; no record was written.
             RecordError: A newer version of the library wrote the record.
             ConflictError: Another program has written the record meanwhile.
-            TableHeldError: Another program uses a table exclusively; no record was written.
+            TableHeldError: Another program uses a table exclusively; no record was written. A use
+                that begins after the check is not noticed.
             ConfigurationError: `rows` is not a number of rows.
         """
         check_number("rows", rows, 1, MAX_SAMPLED_ROWS)
@@ -199,10 +206,13 @@ class LiveTables(ABC):
             record = b"" if bound.schema.is_foreign else (yield from read_cells(pattern))[1]
             for name in names:
                 yield from ask(RenewTimeLimit())
-                dropped += yield from tables.drop(bound.in_table(name))
+                dropped += yield from drop(bound.in_table(name))
                 self._runtime.catalog.forget(name)
-            yield from ask(RenewTimeLimit())
-            yield from _delete_last_record(bound, record)
+            if not bound.schema.is_foreign:
+                yield from ask(RenewTimeLimit())
+                yield from delete_last_record(
+                    pattern, record, partial(_existing, bound), is_only=bound.tables.is_only
+                )
             self._runtime.catalog.forget(pattern)
         return dropped
 
@@ -213,9 +223,10 @@ class LiveTables(ABC):
         self,
         models: Iterable[type[Model]],
         periods: Periods | None,
-        settle_s: float,
+        waits_s: tuple[float, float],
         on_wait: Callable[[float], None],
     ) -> Protocol[list[str]]:
+        lease_s, settle_s = waits_s
         by_table: dict[str, BoundModel] = {}
         for model in models:
             bound = self._shared_declaration_of(model)
@@ -227,7 +238,9 @@ class LiveTables(ABC):
             yield from truncate(
                 list(by_table.values()),
                 self._runtime.features,
+                own_holds=self._runtime.catalog.own_holds,
                 settle_s=settle_s,
+                lease_s=lease_s,
                 on_wait=on_wait,
                 on_change=self._runtime.catalog.forget,
             )
@@ -284,17 +297,7 @@ class LiveTables(ABC):
         return [plan.adoption for plan in plans]
 
 
-def _delete_last_record(bound: BoundModel, seen: bytes) -> Protocol[None]:
-    """Delete the record of dropped tables; while a table of another period exists, it is kept.
-
-    Args:
-        bound: A model of the tables.
-        seen: The bytes of the record before the tables were dropped; empty without one.
-    """
-    pattern, is_only = bound.declared_table, bound.tables.is_only
-    if not seen or (not is_only and (yield from bound.tables.existing())):
-        return
-    yield from delete_record(pattern, seen)
-    # A write may have created the table of another period, with the id of this record.
-    if not is_only and (yield from bound.tables.existing()):
-        yield from restore_record(pattern, seen)
+def _existing(bound: BoundModel) -> Protocol[list[str]]:
+    names = yield from bound.tables.existing()
+    is_missing = bound.tables.is_only and not (yield from exists(bound.declared_table))
+    return [] if is_missing else names

@@ -66,6 +66,8 @@ def read(declared: DeclaredTable, features: frozenset[Feature]) -> Protocol[Reco
         return RecordRead(None)
     try:
         record = yield from read_record(table)
+        if record is not None:
+            _refuse_unreadable(record, declared)
     except RecordError as error:
         return RecordRead(None, _problem(table, error.text, Drift.CONTRADICTION, error.fix))
     except RejectedError as error:
@@ -82,6 +84,12 @@ def read(declared: DeclaredTable, features: frozenset[Feature]) -> Protocol[Reco
         actual = "of this table, or of an earlier one with this name"
         problem = _problem(table, actual, Drift.UNDECIDED, _DECIDE)
     return RecordRead(record, problem)
+
+
+def _refuse_unreadable(record: TableRecord, declared: DeclaredTable) -> None:
+    """Raise the `RecordError` that a comparison of the record with a model raises."""
+    for schema in declared.schemas:
+        compared(schema, record)
 
 
 def _problem(table: str, actual: str, drift: Drift, fix: str) -> TableDifference:

@@ -104,7 +104,8 @@ class TableAdmin(ABC):
             TableNotFoundError: A table does not exist; nothing was changed.
             DataLossError: A change would lose data; nothing was changed.
             FeatureMissingError: The engine has no Thrift2 gateway; nothing was changed.
-            TableHeldError: Another program uses a table exclusively; nothing was changed.
+            TableHeldError: Another program uses a table exclusively; nothing was changed. The check
+                comes before the first change: a use that begins later is not noticed.
             GatewayError: HBase refused a change. The error names the changes that were `made` and
                 those that are `left`.
         """

@@ -21,6 +21,10 @@ def refuse_tables_in_use(
 
     The catalog is read again, whatever the lease. Nothing is read for a foreign table.
 
+    HBase cannot make a change of a table depend on the catalog. So an exclusive use that another
+    program begins between this check and the end of the change is not noticed. That program waits
+    for a lease before it writes, so a change that takes less than a lease is finished by then.
+
     Args:
         bounds: The models whose tables are to be changed.
         own_holds: The ids of the exclusive uses of this program.

@@ -9,20 +9,26 @@ not used. See `index.catalog.truncation_steps`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from hbase_orm.binding.bound_model import BoundModel
 from hbase_orm.binding.table_creation import model_tables as tables
-from hbase_orm.binding.table_creation.existing_tables import described, is_unknown
+from hbase_orm.binding.table_creation.existing_tables import is_unknown
 from hbase_orm.binding.table_creation.table_records import note_new_regions
-from hbase_orm.binding.table_identity import Identity, identity
+from hbase_orm.binding.table_identity import (
+    Identity,
+    SeenTable,
+    identity,
+    refuse_later_table,
+    seen_table,
+)
 from hbase_orm.errors import RecordError, SchemaError, TableNotFoundError
 from hbase_orm.gateway.base import Feature
 from hbase_orm.index.catalog import catalog
 from hbase_orm.index.catalog.entry import CatalogEntry, TableState
 from hbase_orm.index.catalog.index_steps import incarnation_of, refuse_exclusive_state, table_of
-from hbase_orm.index.catalog.refused_writes import held_error
+from hbase_orm.index.catalog.refused_writes import refuse_held
 from hbase_orm.index.catalog.truncation_steps import (
     begin_truncation,
     finish_truncation,
@@ -64,12 +70,16 @@ class Truncation:
     Attributes:
         bound: A model of the table.
         copies: The tables of its indexes, by the index's name; empty without indexes.
+        entry: The catalog's entry of the table, or None.
+        seen: The table as it was when the truncation was prepared.
         is_recorded: Whether the record of the table was written for this table.
     """
 
     bound: BoundModel
     copies: dict[str, IndexCopies]
     is_recorded: bool
+    entry: CatalogEntry | None
+    seen: SeenTable
 
     @property
     def table(self) -> str:
@@ -81,7 +91,9 @@ def truncate(
     bounds: Sequence[BoundModel],
     features: frozenset[Feature],
     *,
+    own_holds: Collection[str],
     settle_s: float,
+    lease_s: float,
     on_wait: Callable[[float], None],
     on_change: Callable[[str], None],
 ) -> Protocol[list[str]]:
@@ -92,34 +104,44 @@ def truncate(
     Args:
         bounds: A bound model for each table.
         features: The features that the gateway supports.
+        own_holds: The ids of the exclusive uses of this program.
         settle_s: How long a program may act on an old catalog entry, in seconds.
+        lease_s: The same if this program uses all tables with indexes exclusively: no gateway
+            repeats writes of others then.
         on_wait: A function that is called with the seconds that are left to wait.
         on_change: A function that is called with a table's name after its catalog entry or its rows
             were changed.
 
     Raises:
         TableNotFoundError: A table does not exist; nothing was changed.
-        ConflictError: A table is being loaded, or another program truncates it at the same time.
-        TableHeldError: A program uses a table exclusively; nothing was changed.
+        ConflictError: A table is being loaded. Or another program truncates it, or drops it and
+            creates it again, at the same time. Right before the request that empties a table this
+            cannot be noticed any more, because HBase cannot truncate a table on a condition.
+        TableHeldError: Another program uses a table exclusively; nothing was changed.
         SchemaError: The rows of a table with indexes have no guards, or the table of an index that
             the model does not declare is missing; nothing was changed.
     """
     checked: list[Truncation] = []
     for bound in bounds:
         yield from ask(RenewTimeLimit())
-        checked.append((yield from _check(bound, features)))
+        checked.append((yield from _check(bound, features, own_holds)))
     begun: dict[str, CatalogEntry] = {}
     for each in checked:
-        if each.copies:
+        if each.copies and each.entry is not None:
+            yield from refuse_later_table(each.table, each.seen)
             newest = {name: _newest(each.table, name, c) for name, c in each.copies.items()}
-            begun[each.table] = yield from begin_truncation(each.table, newest)
+            begun[each.table] = yield from begin_truncation(
+                each.table, each.entry, newest, own_holds
+            )
             on_change(each.table)
     if begun:
-        yield from wait(settle_s, on_wait)
+        is_exclusive = all(entry.hold is not None for entry in begun.values())
+        yield from wait(lease_s if is_exclusive else settle_s, on_wait)
     for each in checked:
         yield from ask(RenewTimeLimit())
         entry = begun.get(each.table)
         if entry is None:
+            yield from refuse_later_table(each.table, each.seen)
             yield from _empty(each)
         else:
             yield from _truncate_with_indexes(each, entry)
@@ -127,22 +149,24 @@ def truncate(
     return [each.table for each in checked]
 
 
-def _check(bound: BoundModel, features: frozenset[Feature]) -> Protocol[Truncation]:
+def _check(
+    bound: BoundModel, features: frozenset[Feature], own_holds: Collection[str]
+) -> Protocol[Truncation]:
     """Return the truncation of a table; raise an error if the table cannot be truncated."""
     table, model = bound.schema.table, bound.schema.model_name
+    seen = yield from seen_table(table)
     entry = yield from catalog.read_entry(table)
     for name in dict.fromkeys((table, bound.declared_table)):
         known = entry if name == table else (yield from catalog.read_entry(name))
-        if known is not None and known.hold is not None:
-            raise held_error(name, known.hold)
-    if (yield from described(table)) is None:
+        refuse_held(name, known, own_holds)
+    if seen is None:
         raise TableNotFoundError(
             "the table does not exist", model=model, table=table, fix="call engine.create_tables"
         )
     is_recorded = yield from _is_recorded(bound, features)
     if entry is None or is_unknown(entry):
-        return Truncation(bound, {}, is_recorded)
-    if entry.state is not TableState.TRUNCATING:
+        return Truncation(bound, {}, is_recorded, entry, seen)
+    if entry.state_without_hold is not TableState.TRUNCATING:
         refuse_exclusive_state(table, entry)
     names = indexes_with_tables(entry)
     if names:
@@ -150,7 +174,7 @@ def _check(bound: BoundModel, features: frozenset[Feature]) -> Protocol[Truncati
     copies: dict[str, IndexCopies] = {}
     for name in names:
         copies[name] = yield from _copies_of(bound, name, entry.indexes[name].table)
-    return Truncation(bound, copies, is_recorded)
+    return Truncation(bound, copies, is_recorded, entry, seen)
 
 
 def _is_recorded(bound: BoundModel, features: frozenset[Feature]) -> Protocol[bool]:
@@ -210,15 +234,13 @@ def _newest(table: str, name: str, copies: IndexCopies) -> int:
 
 def _truncate_with_indexes(each: Truncation, begun: CatalogEntry) -> Protocol[None]:
     """Give the indexes new tables, empty the table, drop the earlier index tables, and finish."""
-    new_tables: set[str] = set()
     for name in indexes_with_tables(begun):
         declared = f"{each.table}_ix_{name}"
         new = table_of(declared, begun.indexes[name].incarnation)
         yield from _create_index_table(each, name, new)
-        new_tables.add(new)
     refuse_other_truncation(each.table, (yield from catalog.read_entry(each.table)), begun)
     yield from _empty(each)
-    for earlier in _earlier_tables(each, new_tables):
+    for earlier in _earlier_tables(each, begun):
         yield from ask(RenewTimeLimit())
         yield from tables.drop_table(earlier)
     yield from finish_truncation(each.table, begun)
@@ -236,6 +258,11 @@ def _create_index_table(each: Truncation, name: str, table: str) -> Protocol[Non
     yield from create_if_missing(replace(copies.template, descriptor=descriptor))
 
 
-def _earlier_tables(each: Truncation, new_tables: set[str]) -> Iterator[str]:
-    for copies in each.copies.values():
-        yield from (table for table in copies.existing if table not in new_tables)
+def _earlier_tables(each: Truncation, begun: CatalogEntry) -> Iterator[str]:
+    """Yield the index tables that no program will use: those with lower numbers than the new ones.
+
+    If the table was dropped and created again meanwhile, its index tables have greater numbers.
+    """
+    for name, copies in each.copies.items():
+        declared, new = f"{each.table}_ix_{name}", begun.indexes[name].incarnation
+        yield from (table for table in copies.existing if incarnation_of(declared, table) < new)

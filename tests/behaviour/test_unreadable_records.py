@@ -26,7 +26,7 @@ from hbase_orm import (
 from hbase_orm.errors import HBaseORMError, RecordError
 from hbase_orm.index.catalog.catalog import CATALOG_TABLE, RECORD_COLUMN
 from hbase_orm.ops import GetRows, MutateRow, Put, Row, RowMutation, Scan, fetch_once, run_protocol
-from hbase_orm.record.declaration import RECORD_VERSION
+from hbase_orm.record.stored_values import RECORD_VERSION
 from tests.support.recording import gateway_of
 from tests.support.store import Store
 

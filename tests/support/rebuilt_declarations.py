@@ -21,6 +21,6 @@ def _rows(recorded: RecordedRows, again: RecordedRows) -> RecordedRows:
 
 
 def _column(recorded: RecordedColumn, again: RecordedColumn) -> RecordedColumn:
-    if "packed" in again.codec or "object" not in str(recorded.codec.get("packed")):
+    if again.codec.get("packed") or "object" not in str(recorded.codec.get("packed")):
         return recorded
-    return replace(recorded, codec={k: v for k, v in recorded.codec.items() if k != "packed"})
+    return replace(recorded, codec={**recorded.codec, "packed": None})

@@ -1,4 +1,4 @@
-"""Creates and drops a model's tables: the base table, index tables and the catalog entry.
+"""Creates a model's tables: the base table, index tables and the catalog entry.
 
 All protocols here are safe to repeat. Index tables are created before the base table. So a base
 table that this library created has all index tables that writes maintain.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Collection, Iterable
 from dataclasses import replace
+from typing import Final
 
 from hbase_orm.binding.bound_model import BoundModel
 from hbase_orm.binding.table_creation.existing_tables import (
@@ -41,14 +42,13 @@ from hbase_orm.errors import (
 )
 from hbase_orm.gateway.base import Feature
 from hbase_orm.index.catalog import catalog
-from hbase_orm.index.catalog.entry import VERSION_COLUMN, CatalogEntry
+from hbase_orm.index.catalog.entry import CatalogEntry, CatalogIndex
 from hbase_orm.index.catalog.index_steps import incarnation_of, table_of
 from hbase_orm.index.catalog.registration import (
     forget_lost,
     newest_epoch,
     overtake,
     register,
-    unregister,
 )
 from hbase_orm.index.entries.targets import GUARD_FAMILY, GuardedTable
 from hbase_orm.numbering.create_tables import create_if_missing, ensure_namespace
@@ -66,12 +66,20 @@ from hbase_orm.schema import TableSchema
 
 logger = logging.getLogger("hbase_orm.session")
 
+_OF_EARLIER_ROWS: Final = (
+    "%s has entries of rows that do not exist any more: it is not used, and may be dropped"
+)
+_OF_EARLIER_TABLE: Final = (
+    "%s is of an earlier table of this name: it is not used, and may be dropped"
+)
+
 
 def create(
     bound: BoundModel,
     table_id: str,
     warnings: TableWarnings,
     families: tuple[FamilyDescriptor, ...] | None = None,
+    own_holds: Collection[str] | None = None,
 ) -> Protocol[list[str]]:
     """Create a model's missing tables and return their names.
 
@@ -79,7 +87,8 @@ def create(
 
     - The base table has rows: no index tables are created. `engine.build_index` creates them.
     - The base table was never written, but an index table has entries of earlier rows: another
-      index table is created. Its name has another number.
+      index table is created. Its name has another number. No name of an index table of an earlier
+      base table is used again, as long as the catalog has its number.
     - The guards of rows have a newer epoch than the catalog's entry: the entry gets this epoch, and
       the indexes must be built again.
 
@@ -89,10 +98,14 @@ def create(
         warnings: Gets what could lose data.
         families: The families of a new base table, including those of other models; None for the
             model's own families.
+        own_holds: The ids of the exclusive uses of this program. None registers the table in the
+            catalog also while another program uses it exclusively.
 
     Raises:
+        TableHeldError: Another program has begun to use the table exclusively.
         SchemaError: The base table belongs to a dictionary or to sequences, or it does not fit its
             indexes. See `check_index_tables`.
+        ConflictError: Another program has created and dropped the table at the same time.
     """
     schema, is_lww = bound.schema, bound.guarded is not None and bound.guarded.is_lww
     # The catalog is read before the table is described: see `forget_lost`.
@@ -122,7 +135,7 @@ def create(
     incarnations: dict[str, int] = {}
     if is_unwritten(entry) and not may_have_writers:
         # Another program may be dropping the table: it drops the existing index tables next.
-        incarnations = yield from _make_index_tables(bound, made, may_reuse=not is_lost)
+        incarnations = yield from _make_index_tables(bound, entry, made, may_reuse=not is_lost)
     made_base = yield from _make_base_table(schema, families, existing, table_id, is_lww=is_lww)
     yield from register(
         schema.table,
@@ -133,6 +146,7 @@ def create(
         is_lww=is_lww,
         newest_epoch=(yield from _epoch_of_rows(bound, entry, has_rows=has_rows)),
         incarnations=incarnations,
+        own_holds=own_holds,
     )
     return made + made_base
 
@@ -193,37 +207,47 @@ def _make_base_table(
 
 
 def _make_index_tables(
-    bound: BoundModel, made: list[str], *, may_reuse: bool
+    bound: BoundModel, entry: CatalogEntry | None, made: list[str], *, may_reuse: bool
 ) -> Protocol[dict[str, int]]:
     """Create the index tables of a base table without rows; return their numbers, by index.
 
-    The number is part of the table's name (see `table_of`), usually 1. A number whose table has
-    entries is skipped: these entries belong to rows that do not exist any more. An index that only
-    builds write gets a number, but its table is not created.
+    The number is part of the table's name (see `table_of`). It is greater than the numbers that the
+    catalog has of earlier base tables. A number whose table has entries is skipped: these entries
+    belong to rows that do not exist any more. An index that only builds write gets a number, but
+    its table is not created.
 
     Args:
         bound: The model.
+        entry: The catalog's entry of the base table, or None.
         made: A list to which the names of created tables are added.
         may_reuse: Whether an existing table without entries is used; else its number is skipped.
     """
-    is_taken = holds_rows if may_reuse else exists
     incarnations: dict[str, int] = {}
     manual = set() if bound.guarded is None else manual_indexes(bound.guarded)
     for index in bound.schema.indexes:
-        number = 1
-        while (yield from is_taken(table_of(index.table, number))):
-            logger.warning(
-                "%s has entries of rows that do not exist any more: it is not used, and may be "
-                "dropped"
-                if may_reuse
-                else "%s is of an earlier table of this name: it is not used, and may be dropped",
-                table_of(index.table, number),
-            )
-            number += 1
+        known = None if entry is None else entry.indexes.get(index.name)
+        if known is not None and known.is_kept and not is_unknown(entry):
+            number = known.incarnation
+        else:
+            number = yield from _free_number(index.table, known, may_reuse=may_reuse)
         incarnations[index.name] = number
         if index.name not in manual:
             made += yield from ensure_index_table(bound, index.name, table_of(index.table, number))
     return incarnations
+
+
+def _free_number(declared: str, known: CatalogIndex | None, *, may_reuse: bool) -> Protocol[int]:
+    """Return the number of an index table for a base table without rows; log unused tables."""
+    number = 0 if known is None else known.incarnation
+    if not may_reuse and number and (yield from exists(table_of(declared, number))):
+        logger.warning(_OF_EARLIER_TABLE, table_of(declared, number))
+    number += 1
+    is_taken = holds_rows if may_reuse else exists
+    while (yield from is_taken(table_of(declared, number))):
+        text = _OF_EARLIER_ROWS if may_reuse else _OF_EARLIER_TABLE
+        logger.warning(text, table_of(declared, number))
+        number += 1
+    return number
 
 
 def _epoch_of_rows(
@@ -257,52 +281,6 @@ def _epoch_of_rows(
 def manual_indexes(guarded: GuardedTable) -> frozenset[str]:
     """Return the names of the indexes that only builds write."""
     return frozenset(i.name for i in guarded.indexes if not i.maintained_by_writes)
-
-
-def drop(bound: BoundModel) -> Protocol[list[str]]:
-    """Drop a model's base table and index tables; return the names of the dropped tables.
-
-    This includes index tables of earlier builds, and tables of indexes that only the catalog has:
-    the model may be a view that declares none. Another program may create the table again as soon
-    as it is dropped: what belongs to the new table is kept.
-    """
-    schema = bound.schema
-    declared = {index.table for index in schema.indexes}
-    entry = None
-    if bound.guarded is not None or not schema.is_foreign:
-        entry = yield from catalog.read_entry(schema.table)
-        # A version column has no table.
-        names = (entry.indexes.keys() if entry else set()) - {VERSION_COLUMN}
-        declared |= {f"{schema.table}_ix_{name}" for name in names}
-    indexes = (yield from index_tables(declared)) if declared else []
-    dropped = yield from drop_table(schema.table)
-    for table in indexes:
-        if entry is None or not (yield from _is_in_use_again(schema.table, table, entry)):
-            dropped += yield from drop_table(table)
-    if entry is not None and not entry.is_unregistered:
-        yield from _unregister_dropped(schema.table, entry.epoch)
-    return dropped
-
-
-def _is_in_use_again(table: str, index_table: str, seen: CatalogEntry) -> Protocol[bool]:
-    """Return whether the catalog has a later table of this name, which uses an index table."""
-    now = yield from catalog.read_entry(table)
-    if now is None or now.is_unregistered or now.epoch == seen.epoch:
-        return False
-    return index_table in {
-        index.table or f"{table}_ix_{name}" for name, index in now.indexes.items()
-    }
-
-
-def _unregister_dropped(table: str, epoch: int) -> Protocol[None]:
-    """Mark a dropped table in the catalog, unless it was created again: then its epoch is greater.
-
-    The epoch is also greater if an index was changed, while the table was dropped.
-    """
-    now = yield from catalog.read_entry(table)
-    if now is None or (now.epoch != epoch and (yield from exists(table))):
-        return
-    yield from unregister(table, now.epoch)
 
 
 def index_tables(declared: Collection[str]) -> Protocol[list[str]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from hbase_orm.binding.bound_model import BoundModel
@@ -22,11 +22,18 @@ from hbase_orm.index.catalog.registration import require_record
 from hbase_orm.index.entries.targets import GUARD_FAMILY
 from hbase_orm.numbering.create_tables import create_if_missing
 from hbase_orm.ops import CreateTable, ModifyTable, Protocol, TableDescriptor, ask
-from hbase_orm.record.declaration import Declaration, RecordedModel, RecordedRows, TableRecord
+from hbase_orm.record.declaration import (
+    Declaration,
+    RecordedColumn,
+    RecordedIndex,
+    RecordedModel,
+    RecordedRows,
+    TableRecord,
+)
 from hbase_orm.record.differences import Difference, Weight
 from hbase_orm.record.recorded_schema import recorded_names
 from hbase_orm.record.snapshots import declaration_of
-from hbase_orm.record.specifications import joined_codec, same_key
+from hbase_orm.record.specifications import joined_codec, same_codec, same_key
 from hbase_orm.record.store import ID_ATTRIBUTE, ID_BYTES, decide_record, read_record
 from hbase_orm.schema import TableSchema
 
@@ -81,7 +88,10 @@ def record_to_follow(
 
 
 def create_described(
-    creation: Creation, record: TableRecord | None, warnings: TableWarnings
+    creation: Creation,
+    record: TableRecord | None,
+    warnings: TableWarnings,
+    own_holds: Collection[str],
 ) -> Protocol[list[str]]:
     """Create a model's missing tables; return the names of the created tables.
 
@@ -92,13 +102,17 @@ def create_described(
         creation: The creation.
         record: The record of the tables; None for a foreign table, which has none.
         warnings: Gets what could lose data in an existing table.
+        own_holds: The ids of the exclusive uses of this program.
+
+    Raises:
+        TableHeldError: Another program has begun to use the table exclusively.
     """
     bound = creation.bound
     names = {} if record is None else recorded_names(bound.schema, record.current)
     if names:
         bound = replace(bound, indexes=declaration_texts(bound.schema, names))
     table_id = new_table_id() if record is None else record.table_id
-    return (yield from create(bound, table_id, warnings, creation.families))
+    return (yield from create(bound, table_id, warnings, creation.families, own_holds))
 
 
 def refuse_contradictions(
@@ -208,7 +222,7 @@ def write_record(
         return
     if record.table_id not in {"", table_id}:
         new = dict.fromkeys(each.schema.table for each in bounds if each.schema.table in made)
-        yield from _give_id(new, record.table_id)
+        yield from give_id(new, record.table_id)
     yield from require_record(table)
 
 
@@ -251,7 +265,7 @@ def _next_record(
     return TableRecord(there.attributes.get(ID_ATTRIBUTE, ""), declared, regions_ms=regions_ms)
 
 
-def _give_id(names: Iterable[str], table_id: str) -> Protocol[None]:
+def give_id(names: Iterable[str], table_id: str) -> Protocol[None]:
     """Give tables the id of their record, which another program has written first."""
     for name in names:
         there = yield from described(name)
@@ -311,14 +325,29 @@ def merged(recorded: Declaration, declared: Declaration) -> Declaration:
             rows[place] = _merged_rows(rows[place], new)
     families = {**declared.families, **recorded.families}
     ordered = {name: families[name] for name in (*recorded.families, *families)}
+    known = recorded.indexes
+    indexes = {name: _joined(known.get(name), own) for name, own in declared.indexes.items()}
     return replace(
         recorded,
         families=ordered,
         rows=tuple(rows),
         is_guarded=recorded.is_guarded or declared.is_guarded,
-        indexes={**recorded.indexes, **declared.indexes},
+        indexes={**known, **indexes},
         options=recorded.options or declared.options,
     )
+
+
+def _joined(recorded: RecordedIndex | None, declared: RecordedIndex) -> RecordedIndex:
+    """Return `declared` with the codes of both.
+
+    If the two are different indexes of one name, `declared` is returned: the recorded index was
+    dropped.
+    """
+    if recorded is None or recorded.spec is None or declared.spec is None:
+        return declared
+    if not same_codec(recorded.spec, declared.spec):
+        return declared
+    return replace(declared, spec=joined_codec(recorded.spec, declared.spec))
 
 
 def _have_one_key(recorded: RecordedRows, declared: RecordedRows) -> bool:
@@ -334,11 +363,7 @@ def _merged_rows(recorded: RecordedRows, declared: RecordedRows) -> RecordedRows
         if column not in recorded.columns
     }
     kept = {
-        column: replace(
-            each,
-            is_required=each.is_required and declared.columns.get(column, each).is_required,
-            codec=joined_codec(each.codec, declared.columns.get(column, each).codec),
-        )
+        column: _merged_column(each, declared.columns.get(column, each))
         for column, each in recorded.columns.items()
     }
     models = {**recorded.models, **declared.models}
@@ -349,6 +374,18 @@ def _merged_rows(recorded: RecordedRows, declared: RecordedRows) -> RecordedRows
     }
     key = tuple(map(joined_codec, recorded.key, declared.key))
     return replace(recorded, key=key, columns={**kept, **new}, models=models)
+
+
+def _merged_column(recorded: RecordedColumn, declared: RecordedColumn) -> RecordedColumn:
+    names = recorded.names
+    if names is not None and declared.names is not None:
+        names = joined_codec(names, declared.names)
+    return replace(
+        recorded,
+        is_required=recorded.is_required and declared.is_required,
+        codec=joined_codec(recorded.codec, declared.codec),
+        names=names,
+    )
 
 
 def _with_former_names(declared: RecordedModel, known: RecordedModel) -> RecordedModel:

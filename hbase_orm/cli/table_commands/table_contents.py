@@ -12,7 +12,7 @@ from hbase_orm.cli.confirm import confirm_at
 from hbase_orm.cli.frame import Command, answer, note, settings
 from hbase_orm.cli.model_arguments import several_models
 from hbase_orm.cli.parameters import INSTANT
-from hbase_orm.cli.progress import NO_OLD_ENTRY, WaitLines
+from hbase_orm.cli.progress import NO_OLD_ENTRY, WorkLines
 from hbase_orm.errors import SchemaDriftError
 from hbase_orm.index_admin.admin import GATEWAY_TIMEOUT_S
 from hbase_orm.model import Model
@@ -52,7 +52,7 @@ def confirm_loss(what: str, models: _Models, periods: _Periods, *, yes: bool) ->
         ConfigurationError: Standard input is not a terminal.
         DeclinedError: The answer is no.
     """
-    names = ", ".join(dict.fromkeys(tables_text(model, periods) for model in models))
+    names = tables_texts(models, periods)
     is_named = not settings().is_without_model
     if not yes:
         fix = "give --yes" if is_named else "name the models, and give --yes"
@@ -60,6 +60,11 @@ def confirm_loss(what: str, models: _Models, periods: _Periods, *, yes: bool) ->
     elif not is_named:
         text = what.format(names).removesuffix(" with all rows")
         raise click.UsageError(f"--yes needs a MODEL; without it, this would {text}.")
+
+
+def tables_texts(models: _Models, periods: _Periods = None) -> str:
+    """Return a text that names the tables of models, each once."""
+    return ", ".join(dict.fromkeys(tables_text(model, periods) for model in models))
 
 
 def tables_text(model: type[Model], periods: _Periods = None) -> str:
@@ -108,13 +113,15 @@ def truncate(
     """
     url = settings().require_url()
     confirm_loss("delete all rows of {}", models, periods, yes=yes)
-    with connect(url) as engine:
+    until = f"{NO_OLD_ENTRY}; writes are refused meanwhile"
+    work = WorkLines(f"emptying {tables_texts(models, periods)}", until)
+    with connect(url) as engine, work:
         emptied = engine.truncate_tables(
             *models,
             periods=periods,
             exclusive=exclusive,
             gateway_timeout_s=gateway_timeout,
-            on_wait=WaitLines(f"{NO_OLD_ENTRY}; writes are refused meanwhile"),
+            on_wait=work,
         )
     answer(
         {"truncated": emptied},
@@ -144,7 +151,8 @@ def adopt(models: _Models, *, rows: int, yes: bool) -> None:
     url = settings().require_url()
     with connect(url) as engine:
         try:
-            seen = engine.adopt_tables(*models, rows=rows, dry_run=True)
+            with WorkLines(f"reading rows of {tables_texts(models)}"):
+                seen = engine.adopt_tables(*models, rows=rows, dry_run=True)
         except SchemaDriftError as error:
             raise _with_notes(error) from error
         wanted = [each for each in seen if each.record is not None]
@@ -153,7 +161,8 @@ def adopt(models: _Models, *, rows: int, yes: bool) -> None:
                 note(line)
             confirm_at(f"write the record of {', '.join(each.table for each in wanted)}", url)
         if wanted:
-            seen = engine.adopt_tables(*models, rows=rows)
+            with WorkLines(f"adopting {tables_texts(models)}"):
+                seen = engine.adopt_tables(*models, rows=rows)
     answer(
         [_as_json(each) for each in seen], lambda: _outcome(seen, is_shown=bool(wanted and not yes))
     )

@@ -61,12 +61,15 @@ def check(models: _Models, periods: _Periods) -> int:
 @_periods()
 @click.option("--dry-run", is_flag=True, help="Only show what would be changed.")
 @click.option("--yes", is_flag=True, help="Do not ask, even if a change loses data.")
-def alter(models: _Models, periods: _Periods, *, dry_run: bool, yes: bool) -> None:
+def alter(models: _Models, periods: _Periods, *, dry_run: bool, yes: bool) -> int:
     """Change tables so that they are as the models declare; the tables stay in use.
 
     Missing families are added, and options are changed; nothing is ever dropped. The command shows
     the changes and asks first. It ends when all regions use the new options. If it is interrupted,
     run it again: it makes the changes that are left.
+
+    The exit code is 1 if a table differs afterwards; the command shows what is left, why, and what
+    to do.
     """
     url = settings().require_url()
     with connect(url) as engine:
@@ -82,9 +85,10 @@ def alter(models: _Models, periods: _Periods, *, dry_run: bool, yes: bool) -> No
     shown = {
         "changes": [_change_as_json(change) for change in changes],
         "dry_run": dry_run,
-        "left": [_difference_as_json(each) for each in left],
+        "left": [_difference_as_json(each) | {"fix": _how_to_go_on(each)} for each in left],
     }
     answer(shown, lambda: _altered(changes, left, dry_run=dry_run))
+    return ExitCode.FAILED if left else ExitCode.OK
 
 
 def _ask(changes: Iterable[TableChange], url: str) -> None:
@@ -118,7 +122,14 @@ def _altered(
         lines = [_planned(change) for change in changes]
     yield from lines or ["nothing to alter"]
     for difference in left:
-        yield f"left {difference}; {difference.fix or 'run the command again'}"
+        yield f"left {difference}; {_how_to_go_on(difference)}"
+
+
+def _how_to_go_on(difference: TableDifference) -> str:
+    """Return why an alteration has left a difference, and what removes it."""
+    if difference.is_alterable:
+        return "another program has changed the table meanwhile: run the command again"
+    return f"no alteration removes this: {difference.fix or 'declare what exists'}"
 
 
 def _counted(count: int) -> str:

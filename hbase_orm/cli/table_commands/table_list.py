@@ -269,7 +269,7 @@ def _of_entry(name: str, entry: CatalogEntry | None) -> Iterator[str]:
 
 
 def _index_rows(name: str, entry: CatalogEntry) -> Iterator[Sequence[str]]:
-    for index_name, index in entry.indexes.items():
+    for index_name, index in entry.known_indexes.items():
         if index_name == VERSION_COLUMN:
             continue
         has_table = index.state.value != "ABSENT"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from hbase_orm.errors import TableDisabledError
+from hbase_orm.errors import RejectedError, TableDisabledError
 from hbase_orm.gateway.thrift.decoding.answers import text
-from hbase_orm.gateway.thrift.faults import translate
+from hbase_orm.gateway.thrift.faults import WIRE_ERRORS, translate
 from hbase_orm.gateway.thrift.gateway import (
     FOREVER_S,
     Call,
@@ -43,7 +43,14 @@ def _list_tables(client: Any, _operation: ListTables) -> list[str]:
 
 
 def _list_regions(client: Any, operation: ListRegions) -> list[RegionRange]:
-    regions = client.getTableRegions(table_bytes(operation))
+    try:
+        regions = client.getTableRegions(table_bytes(operation))
+    except WIRE_ERRORS as exc:
+        # The gateway fails like this if the table is dropped between its own two requests.
+        is_refused = isinstance(translate(exc, operation), RejectedError)
+        if is_refused and table_bytes(operation) not in client.getTableNames():
+            raise no_table(operation) from exc
+        raise
     if not regions:
         raise no_table(operation)
     return [

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from types import MappingProxyType
 from typing import Any, Final
 
 from hbase_orm.errors import CorruptRowError, SchemaError
-from hbase_orm.index.catalog.entry_details import same_declaration
+from hbase_orm.index.catalog.entry_details import has_same_codes, same_declaration
 from hbase_orm.index.catalog.move_phases import CatalogMove
 from hbase_orm.index.entries.guard_cell import MAX_EPOCH
 from hbase_orm.index.protocol.load import LoadTicket
@@ -97,7 +97,8 @@ class CatalogIndex:
             index table, which has the name that the model declares.
         incarnation: The number of the newest index table; 0 if there was none yet. Each build
             creates a new table, so that late writes to the old table do not change the new one.
-            During a build, the newest table is the one that is being built.
+            During a build, the newest table is the one that is being built. The number never
+            decreases, also if the table of the rows is dropped and created again.
         epoch: The catalog's epoch since which writers maintain the index. Rows whose guards have an
             older epoch may lack entries.
         is_manual: Whether only builds write the index.
@@ -114,6 +115,11 @@ class CatalogIndex:
     is_manual: bool = False
     build: tuple[BuildRange, ...] = ()
     retired: str = ""
+
+    @property
+    def is_number_only(self) -> bool:
+        """Whether only the number is known: an earlier table of the rows had the index."""
+        return not self.entries
 
     @property
     def is_kept(self) -> bool:
@@ -150,7 +156,8 @@ class CatalogEntry:
             guard contains the epoch under which it was written.
         state: The state of the table.
         load: The ticket of the load that is in progress or finished. None if there was no load.
-        indexes: The indexes, by name.
+        indexes: The indexes, by name. Some are in the state ABSENT, and only their number is known:
+            those of earlier tables of the same name (see `numbers_only`).
         is_lww: Whether the table's rows are written without guards (last writer wins).
         is_recorded: Whether the table has a record, which all programs must be able to read.
         hold: The exclusive use of the table in the state EXCLUSIVE; None in every other state.
@@ -183,11 +190,60 @@ class CatalogEntry:
         names = dict.fromkeys([*kept, *(name for name in declared if name == VERSION_COLUMN)])
         return [name for name in names if not same_declaration(kept.get(name), declared.get(name))]
 
+    def with_other_codes(self, declared: Mapping[str, str]) -> list[str]:
+        """Return the names of the built indexes that have other codes here than in a program.
+
+        A program that lacks codes cannot judge their entries. One that has further codes may
+        contradict another program, because the catalog does not have them yet. Indexes with
+        another declaration are left out.
+
+        Args:
+            declared: The declaration text of each index in the program.
+        """
+        return [
+            name
+            for name, index in self.indexes.items()
+            if name in declared
+            and index.state in {IndexState.WRITE_ONLY, IndexState.READABLE}
+            and same_declaration(index.entries, declared[name])
+            and not has_same_codes(index.entries, declared[name])
+        ]
+
     @property
     def is_unregistered(self) -> bool:
         """Whether the table was dropped, or never had an entry before its exclusive use."""
-        before = self.state if self.hold is None else self.hold.before
-        return before in {None, TableState.DROPPED}
+        return self.state_without_hold in {None, TableState.DROPPED}
+
+    @property
+    def state_without_hold(self) -> TableState | None:
+        """The table's state, or the state that it gets when its exclusive use ends."""
+        return self.state if self.hold is None else self.hold.before
+
+    def with_state(self, state: TableState) -> CatalogEntry:
+        """Return this entry with a state; during an exclusive use, the table gets it at the end."""
+        if self.hold is None:
+            return replace(self, state=state)
+        # The program of the exclusive use may write a new table, so it is not new afterwards.
+        before = TableState.READABLE if state is TableState.NEW else state
+        return replace(self, hold=replace(self.hold, before=before))
+
+    @property
+    def known_indexes(self) -> dict[str, CatalogIndex]:
+        """The indexes, by name, without those of which only the number is known."""
+        return {name: index for name, index in self.indexes.items() if not index.is_number_only}
+
+    def numbers_only(self) -> dict[str, CatalogIndex]:
+        """Return what the entry of the next table of this name keeps of the indexes.
+
+        These are the numbers of their newest index tables. The next index tables get greater
+        numbers, so a name is never used again: a program that was suspended may still drop a table
+        that it saw.
+        """
+        return {
+            name: CatalogIndex("", IndexState.ABSENT, incarnation=index.incarnation)
+            for name, index in self.indexes.items()
+            if name != VERSION_COLUMN and index.incarnation
+        }
 
     @property
     def declarations(self) -> dict[str, str]:

@@ -47,7 +47,7 @@ from hbase_orm.index.catalog.entry import (
     TableState,
     next_epoch,
 )
-from hbase_orm.index.catalog.entry_details import same_declaration
+from hbase_orm.index.catalog.entry_details import joined_declaration, same_declaration
 from hbase_orm.index.catalog.refused_writes import refuse_moving
 from hbase_orm.ops import Protocol, RegionRange
 
@@ -160,7 +160,7 @@ def begin_build(
             )
         begun = replace(
             index,
-            entries=entries,
+            entries=entries if is_other else joined_declaration(index.entries, entries),
             incarnation=max(index.incarnation, newest_table) + 1,
             is_manual=is_manual,
             build=ranges,
@@ -368,14 +368,14 @@ def refuse_exclusive_state(table: str, entry: CatalogEntry) -> None:
     """Raise an error if some process is loading or truncating a table, or moving its rows.
 
     Raises:
-        ConflictError: The table has the state LOADING or TRUNCATING, or its rows are being moved.
+        ConflictError: The table has the state LOADING or TRUNCATING, or gets it when its exclusive
+            use ends. Or its rows are being moved.
     """
     refuse_moving(table, entry)
-    if entry.state in HOW_TO_FINISH:
-        doing = "loaded" if entry.state is TableState.LOADING else "truncated"
-        raise ConflictError(
-            f"the table is being {doing}", table=table, fix=HOW_TO_FINISH[entry.state]
-        )
+    state = entry.state_without_hold
+    if state is not None and state in HOW_TO_FINISH:
+        doing = "loaded" if state is TableState.LOADING else "truncated"
+        raise ConflictError(f"the table is being {doing}", table=table, fix=HOW_TO_FINISH[state])
 
 
 def _refuse_other_build(table: str, name: str, index: CatalogIndex, incarnation: int) -> None:

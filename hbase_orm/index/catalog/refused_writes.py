@@ -6,7 +6,7 @@ from collections.abc import Collection
 from datetime import UTC, datetime
 
 from hbase_orm.errors import CatalogLeaseError, ConflictError, TableHeldError
-from hbase_orm.index.catalog.entry import HOW_TO_FINISH, CatalogEntry, TableHold
+from hbase_orm.index.catalog.entry import HOW_TO_FINISH, CatalogEntry, TableHold, TableState
 
 
 def is_held(entry: CatalogEntry | None, own_holds: Collection[str]) -> bool:
@@ -37,12 +37,13 @@ def refuse_guarded_writes(table: str, entry: CatalogEntry, own_holds: Collection
         CatalogLeaseError: The table is being loaded or truncated, or was dropped.
     """
     refuse_held(table, entry, own_holds)
-    if entry.hold is None:
+    state = entry.state_without_hold
+    if entry.hold is None or state is TableState.TRUNCATING:
         raise CatalogLeaseError(
             "the table is not open for guarded writes",
             table=table,
-            state=entry.state.value,
-            fix=HOW_TO_FINISH.get(entry.state, "read the catalog again"),
+            state=(state or entry.state).value,
+            fix=HOW_TO_FINISH.get(state or entry.state, "read the catalog again"),
         )
 
 

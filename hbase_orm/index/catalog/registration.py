@@ -7,6 +7,10 @@ Queries must not use indexes that were not maintained in the meantime. So:
   rows yet, no build is needed.
 - A new catalog entry has a greater epoch than all guards in the table. Rows with a newer epoch than
   the catalog's could not be written.
+- The entry of a dropped table keeps the numbers of its index tables, and the next index tables get
+  greater numbers. So a program that was suspended cannot drop an index table of the next table.
+  Entries that earlier versions of this library wrote for dropped tables have no numbers: the next
+  index table gets the first number whose table does not exist.
 - A catalog entry with a smaller epoch than a guard was restored from an earlier time. Later writes
   may not have maintained its indexes. So queries use no index until it is built again (`overtake`).
 """
@@ -18,6 +22,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
+from hbase_orm.errors import ConflictError
 from hbase_orm.index.catalog.catalog import (
     change_entry,
     known,
@@ -33,7 +38,9 @@ from hbase_orm.index.catalog.entry import (
     TableState,
     next_epoch,
 )
+from hbase_orm.index.catalog.entry_details import joined_declaration, same_declaration
 from hbase_orm.index.catalog.index_steps import table_of
+from hbase_orm.index.catalog.refused_writes import refuse_held
 from hbase_orm.index.entries.guard_cell import guard_of, is_plausible_epoch
 from hbase_orm.index.entries.targets import GUARD_COLUMN
 from hbase_orm.ops import KeyRange, Protocol, Row, Scan, fetch_once
@@ -63,13 +70,14 @@ def register(
     is_lww: bool = False,
     newest_epoch: int = 0,
     incarnations: Mapping[str, int] | None = None,
+    own_holds: Collection[str] | None = None,
 ) -> Protocol[CatalogEntry]:
     """Register a table and its indexes; safe to repeat.
 
     The indexes of a table without rows are readable immediately. The indexes of a table with rows
     are ABSENT until they are built. Manual indexes are always ABSENT until they are built. If the
     catalog already has an entry for the table, and programs may have written the table, the entry
-    is not changed.
+    only gets the codes that this program adds to the codecs of its indexes.
 
     Args:
         table: The table of the rows, with its namespace.
@@ -81,8 +89,13 @@ def register(
         newest_epoch: The newest epoch in the guards of the rows; 0 if there is none.
         incarnations: For each index name, the number of the index table that was created (see
             `index_steps.table_of`). The default is 1, the first table.
+        own_holds: The ids of the exclusive uses of this program. None changes the entry also while
+            another program uses the table exclusively.
 
     Raises:
+        TableHeldError: Another program uses the table exclusively, and the entry would change.
+        ConflictError: Another program has created and dropped the table at the same time, and with
+            it the index tables that the caller created.
         SchemaError: Other programs maintain indexes that this program does not declare, or declares
             differently. Or rows have guards and this program does not write guards, or the reverse.
     """
@@ -98,23 +111,45 @@ def register(
         for name, entries in indexes.items()
     }
 
-    # Never from READABLE back to NEW: another process may have written the table since.
     def edit(entry: CatalogEntry | None) -> CatalogEntry:
+        registered = register_in(entry)
+        if own_holds is not None and registered != entry:
+            refuse_held(table, entry, own_holds)  # the use may have begun since the last check
+        return registered
+
+    # Never from READABLE back to NEW: another process may have written the table since.
+    def register_in(entry: CatalogEntry | None) -> CatalogEntry:
         is_unwritten = is_new and entry is not None and entry.state is TableState.NEW
         if entry is None or entry.is_unregistered or is_unwritten:
             state = TableState.NEW if is_new else TableState.READABLE
-            new = CatalogEntry(1, state, None, first, is_lww)
+            numbers = {} if entry is None else entry.numbers_only()
+            if entry is not None and entry.is_unregistered:
+                _refuse_dropped_tables(table, first, numbers)
+            new = CatalogEntry(1, state, None, {**numbers, **_numbered(first, numbers)}, is_lww)
             if entry is not None and entry.hold is not None:
                 hold = replace(entry.hold, before=TableState.READABLE)
                 new = replace(new, state=TableState.EXCLUSIVE, hold=hold)
             return _first_entry(entry, new, newest_epoch=newest_epoch)
         refuse_other_protocol(table, entry, is_lww=is_lww)
         refuse_differences(table, entry, indexes)
+        there = entry if entry.state is TableState.TRUNCATING else _with_codes(entry, indexes)
         if entry.state is TableState.NEW and not has_rows:
-            return replace(entry, indexes={**first, **entry.indexes})
-        return entry
+            new_indexes = _new_indexes(first, entry)
+            _refuse_dropped_tables(table, new_indexes, entry.indexes)
+            return replace(there, indexes={**there.indexes, **new_indexes})
+        return there
 
     return (yield from change_entry(table, edit))
+
+
+def _with_codes(entry: CatalogEntry, declared: Mapping[str, str]) -> CatalogEntry:
+    """Return an entry with the codes that a program's indexes have besides those of the catalog."""
+    indexes = {
+        name: replace(index, entries=joined_declaration(index.entries, declared[name]))
+        for name, index in entry.indexes.items()
+        if same_declaration(index.entries, declared.get(name))
+    }
+    return replace(entry, indexes={**entry.indexes, **indexes})
 
 
 def _first_index(
@@ -124,6 +159,45 @@ def _first_index(
         return CatalogIndex(entries, IndexState.ABSENT, is_manual=is_manual, incarnation=0)
     own_table = table_of(f"{table}_ix_{name}", incarnation) if incarnation > 1 else ""
     return CatalogIndex(entries, IndexState.READABLE, own_table, incarnation)
+
+
+def _numbered(
+    first: Mapping[str, CatalogIndex], numbers: Mapping[str, CatalogIndex]
+) -> dict[str, CatalogIndex]:
+    """Return the indexes with the numbers of earlier tables in those that have no table yet."""
+    return {
+        name: replace(index, incarnation=numbers[name].incarnation)
+        if index.state is IndexState.ABSENT and name in numbers
+        else index
+        for name, index in first.items()
+    }
+
+
+def _new_indexes(first: Mapping[str, CatalogIndex], entry: CatalogEntry) -> dict[str, CatalogIndex]:
+    """Return the indexes that the entry of a table without rows does not have as readable yet."""
+    absent = {n for n, index in entry.indexes.items() if index.state is IndexState.ABSENT}
+    return {
+        name: index
+        for name, index in _numbered(first, entry.indexes).items()
+        if name not in entry.indexes or (name in absent and index.state is not IndexState.ABSENT)
+    }
+
+
+def _refuse_dropped_tables(
+    table: str, first: Mapping[str, CatalogIndex], numbers: Mapping[str, CatalogIndex]
+) -> None:
+    """Raise an error if index tables that this program created belong to a dropped table now."""
+    for name, index in first.items():
+        known = numbers.get(name)
+        is_created = index.state is not IndexState.ABSENT
+        if known is not None and is_created and index.incarnation <= known.incarnation:
+            raise ConflictError(
+                "another program has created and dropped the table at the same time",
+                table=table,
+                index=name,
+                number=index.incarnation,
+                fix="call engine.create_tables again",
+            )
 
 
 def _first_entry(
@@ -138,26 +212,47 @@ def _first_entry(
     return replace(first, epoch=next_epoch(known_epoch))
 
 
-def unregister(table: str, epoch: int | None = None) -> Protocol[CatalogEntry | None]:
+def unregister(
+    table: str, epoch: int | None = None, newest_tables: Mapping[str, int] | None = None
+) -> Protocol[CatalogEntry | None]:
     """Record that `table` was dropped, and keep its epoch; return its new entry.
 
-    If the catalog has no entry for the table, nothing is changed and None is returned.
+    The entry also keeps the numbers of the newest index tables. If the catalog has no entry for the
+    table, one is written only if there are index tables; else None is returned.
 
     Args:
         table: The table.
-        epoch: The epoch of the dropped table's entry: an entry with another epoch is not changed.
-            None changes any entry.
+        epoch: The epoch of the dropped table's entry: the entry of a table with another epoch is
+            not changed. None changes any entry.
+        newest_tables: For each index, the largest number of an index table that exists.
+
+    Raises:
+        TableNotFoundError: There are index tables, but there is no catalog.
     """
-    if (yield from read_entry(table)) is None:
+    newest = newest_tables or {}
+    if not newest and (yield from read_entry(table)) is None:
         return None
 
     def edit(entry: CatalogEntry | None) -> CatalogEntry:
-        known_epoch = entry.epoch if entry else 1
-        if entry is not None and epoch not in {None, known_epoch}:
-            return entry
-        return CatalogEntry(known_epoch, TableState.DROPPED)
+        if entry is None:
+            return _dropped(1, None, _at_least({}, newest))
+        numbers = _at_least(entry.numbers_only(), newest)
+        if entry.is_unregistered:
+            return replace(entry, indexes=numbers)
+        return entry if epoch not in {None, entry.epoch} else _dropped(entry.epoch, entry, numbers)
 
     return (yield from change_entry(table, edit))
+
+
+def _at_least(
+    numbers: Mapping[str, CatalogIndex], newest: Mapping[str, int]
+) -> dict[str, CatalogIndex]:
+    none = CatalogIndex("", IndexState.ABSENT, incarnation=0)
+    indexes = {name: numbers.get(name, none) for name in (*numbers, *newest)}
+    return {
+        name: replace(index, incarnation=max(index.incarnation, newest.get(name, 0)))
+        for name, index in indexes.items()
+    }
 
 
 def forget_lost(table: str, seen: CatalogEntry) -> Protocol[CatalogEntry]:
@@ -172,9 +267,20 @@ def forget_lost(table: str, seen: CatalogEntry) -> Protocol[CatalogEntry]:
 
     def edit(entry: CatalogEntry | None) -> CatalogEntry:
         is_unchanged = entry is None or entry == seen
-        return CatalogEntry(seen.epoch, TableState.DROPPED) if is_unchanged else entry or seen
+        lost = _dropped(seen.epoch, entry, seen.numbers_only())
+        return lost if is_unchanged else entry or seen
 
     return (yield from change_entry(table, edit))
+
+
+def _dropped(
+    epoch: int, entry: CatalogEntry | None, indexes: Mapping[str, CatalogIndex]
+) -> CatalogEntry:
+    """Return the entry of a dropped table; the exclusive use of a program goes on."""
+    if entry is None or entry.hold is None:
+        return CatalogEntry(epoch, TableState.DROPPED, indexes=indexes)
+    held = CatalogEntry(epoch, TableState.EXCLUSIVE, indexes=indexes, hold=entry.hold)
+    return held.with_state(TableState.DROPPED)
 
 
 def overtake(table: str, newest_epoch: int) -> Protocol[CatalogEntry]:

@@ -10,6 +10,10 @@ watches the hold for one lease. If it is not renewed, the program replaces it, w
 if the first program was only suspended, its permission to write has then expired, and it is refused
 when it reads the catalog again.
 
+A truncation of the program itself sets the state TRUNCATING for the time after `release_hold`, and
+changes it when it has finished. So a truncation that is interrupted during an exclusive use is
+finished by the next one, within another exclusive use or without.
+
 Versions of this library that do not know the state EXCLUSIVE cannot decode the entry. So they do
 not write the table either.
 """
@@ -52,11 +56,10 @@ def take_hold(
     def edit(entry: CatalogEntry | None) -> CatalogEntry:
         if entry is None:
             return CatalogEntry(1, TableState.EXCLUSIVE, hold=replace(hold, before=None))
-        refuse_exclusive_state(table, entry)
         if entry.hold is None:
-            # This program may write a new table, so it is not new afterwards.
-            before = TableState.READABLE if entry.state is TableState.NEW else entry.state
-            return replace(entry, state=TableState.EXCLUSIVE, hold=replace(hold, before=before))
+            refuse_exclusive_state(table, entry)
+            held = replace(entry, hold=hold).with_state(entry.state)
+            return replace(held, state=TableState.EXCLUSIVE)
         if entry.hold.id == hold.id:
             return entry
         if entry.hold != abandoned:

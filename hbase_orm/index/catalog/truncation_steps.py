@@ -8,12 +8,14 @@
 4. `finish_truncation` sets the state NEW. The indexes are readable immediately, because the table
    has no rows and no entries.
 
+If the program itself uses the table exclusively, the states are those after this use.
+
 A truncation that was interrupted is repeated from its beginning. All steps are safe to repeat.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from hbase_orm.errors import ConflictError
@@ -27,7 +29,7 @@ from hbase_orm.index.catalog.entry import (
     next_epoch,
 )
 from hbase_orm.index.catalog.index_steps import refuse_exclusive_state, table_of
-from hbase_orm.index.catalog.refused_writes import held_error
+from hbase_orm.index.catalog.refused_writes import refuse_held
 from hbase_orm.ops import Protocol
 
 
@@ -41,37 +43,47 @@ def indexes_with_tables(entry: CatalogEntry) -> list[str]:
     ]
 
 
-def begin_truncation(table: str, newest_tables: Mapping[str, int]) -> Protocol[CatalogEntry]:
+def begin_truncation(
+    table: str,
+    seen: CatalogEntry,
+    newest_tables: Mapping[str, int],
+    own_holds: Collection[str] = (),
+) -> Protocol[CatalogEntry]:
     """Refuse writes and reads by index until `finish_truncation`; return the new entry.
 
     Builds of indexes are cancelled: after the truncation, their indexes are readable.
 
     Args:
         table: The table of the rows.
+        seen: The entry before, with which the truncation was prepared.
         newest_tables: For each index, the largest number of an index table that exists; 0 if there
             is none. The next table gets a greater number.
+        own_holds: The ids of the exclusive uses of this program.
 
     Raises:
-        ConflictError: The table is being loaded.
-        TableHeldError: A program uses the table exclusively.
+        ConflictError: The table is being loaded. Or the entry has a new epoch since `seen`: another
+            program has dropped the table and created it again, or changed an index.
+        TableHeldError: Another program uses the table exclusively.
         CatalogLeaseError: The catalog has no entry for the table.
     """
 
     def edit(entry: CatalogEntry | None) -> CatalogEntry:
         there = known(table, entry)
-        if there.state is TableState.TRUNCATING:
+        refuse_held(table, there, own_holds)
+        is_begun = there.state_without_hold is TableState.TRUNCATING
+        # The truncation itself begins an epoch, and its answer may have been lost.
+        if there.epoch != seen.epoch and not (is_begun and there.epoch == seen.epoch + 1):
+            raise _changed(table)
+        if is_begun:
             return there
         refuse_exclusive_state(table, there)
-        if there.hold is not None:
-            raise held_error(table, there.hold)
         begun = {
             name: _begun(there.indexes[name], newest_tables.get(name, 0))
             for name in indexes_with_tables(there)
         }
         return replace(
-            there,
+            there.with_state(TableState.TRUNCATING),
             epoch=next_epoch(there.epoch),
-            state=TableState.TRUNCATING,
             load=None,
             indexes={**there.indexes, **begun},
         )
@@ -92,13 +104,22 @@ def refuse_other_truncation(
     Raises:
         ConflictError: Another program has truncated or dropped the table.
     """
-    if entry != begun:
-        raise ConflictError(
-            "another program has truncated or dropped the table at the same time",
-            table=table,
-            fix="check whether the table has rows; truncate it from one program at a time",
-        )
-    return begun
+    if entry is None or _without_renewals(entry) != _without_renewals(begun):
+        raise _changed(table)
+    return entry
+
+
+def _without_renewals(entry: CatalogEntry) -> CatalogEntry:
+    """Return an entry without the number that a program with an exclusive use increases."""
+    return entry if entry.hold is None else replace(entry, hold=replace(entry.hold, renewals=0))
+
+
+def _changed(table: str) -> ConflictError:
+    return ConflictError(
+        "another program has truncated or dropped the table, or changed an index, at the same time",
+        table=table,
+        fix="check whether the table has rows; truncate it from one program at a time",
+    )
 
 
 def finish_truncation(table: str, begun: CatalogEntry) -> Protocol[CatalogEntry]:
@@ -115,13 +136,13 @@ def finish_truncation(table: str, begun: CatalogEntry) -> Protocol[CatalogEntry]
         name: _finished(table, name, begun.indexes[name], begun.epoch)
         for name in indexes_with_tables(begun)
     }
-    finished = replace(begun, state=TableState.NEW, indexes={**begun.indexes, **indexes})
+    finished = replace(begun.with_state(TableState.NEW), indexes={**begun.indexes, **indexes})
 
     def edit(entry: CatalogEntry | None) -> CatalogEntry:
-        if entry == finished:  # the answer to this very request was lost
-            return entry
-        refuse_other_truncation(table, entry, begun)
-        return finished
+        if entry is not None and _without_renewals(entry) == _without_renewals(finished):
+            return entry  # the answer to this very request was lost
+        there = refuse_other_truncation(table, entry, begun)
+        return replace(there.with_state(TableState.NEW), indexes=finished.indexes)
 
     return (yield from change_entry(table, edit))
 

@@ -4,6 +4,8 @@ Members may be added to an enum, and codes to a codec of codes, while older prog
 program cannot decode such a value. But it can often compute the value's part of an index entry out
 of the stored bytes, because the part has the same bytes. Where it cannot, the index of this row is
 left as it is: a value that does not decode is no proof that the row has no entry.
+
+The same holds for packed values with None, which the type of another program may allow.
 """
 
 from __future__ import annotations
@@ -26,13 +28,13 @@ class UnknownValueError(CorruptRowError):
 
 
 def may_be_known(codec: Codec[Any], stored: bytes) -> bool:
-    """Return whether a newer program may know stored bytes that `codec` does not decode."""
+    """Return whether another program may know stored bytes that `codec` does not decode."""
     if isinstance(codec, OrNone):
         return may_be_known(codec.part.codec, stored)
     if not isinstance(codec, Packed):
         data = invert(stored) if codec.desc else stored
         return _is_possible(replace(codec, desc=False), data)
-    return codec.stored_version(stored) > codec.version
+    return codec.stored_version(stored) > codec.version or codec.has_none(stored)
 
 
 def may_get_members(codec: Codec[Any]) -> bool:

@@ -180,7 +180,7 @@ class DropIndex(Operation):
 
     def _catalogued(self, table: MigratedTable, name: str) -> CatalogIndex | None:
         entry = table.run(read_entry(name))
-        return None if entry is None else entry.indexes.get(self.index)
+        return None if entry is None else entry.known_indexes.get(self.index)
 
     def _drop(self, table: MigratedTable, name: str, known: CatalogIndex) -> None:
         table.run(table.refuse_held([name]))

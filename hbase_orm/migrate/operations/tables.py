@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass
 
 from hbase_orm.binding.table_creation.existing_tables import described
-from hbase_orm.binding.table_creation.model_tables import drop_table, index_tables
-from hbase_orm.index.catalog.catalog import read_entry
-from hbase_orm.index.catalog.entry import VERSION_COLUMN
-from hbase_orm.index.catalog.registration import unregister
+from hbase_orm.binding.table_creation.table_removal import delete_last_record, drop_with_indexes
+from hbase_orm.index.catalog.catalog import read_cells
 from hbase_orm.migrate.operations.migrated_table import MigratedTable
 from hbase_orm.migrate.operations.operation import (
     Checkpoint,
@@ -20,8 +18,10 @@ from hbase_orm.migrate.operations.operation import (
 from hbase_orm.migrate.operations.rebuilt import models_of
 from hbase_orm.migrate.operations.refusals import TargetExistsError
 from hbase_orm.migrate.operations.source_text import call
-from hbase_orm.ops import Protocol, RenewTimeLimit, ask
-from hbase_orm.record.store import delete_record, read_record
+from hbase_orm.ops import ListTables, Protocol, ask
+from hbase_orm.record.declaration import TableRecord
+from hbase_orm.record.store import read_record
+from hbase_orm.rowkey.periods import UNITS
 
 
 @dataclass(frozen=True)
@@ -121,18 +121,21 @@ class DropTable(Operation):
 
         Raises:
             TableHeldError: Another program uses the table exclusively.
+            ConflictError: Another program has created or truncated the table since this operation
+                began.
         """
         table = MigratedTable(migration, self.table)
-        record = table.run(read_record(table.name))
+        _, stored = table.run(read_cells(table.name))
+        record = TableRecord.decode(stored, table.name) if stored else None
         names = [table.name] if record is None else table.existing(record.current)
         if migration.options.dry_run:
             return
         table.runtime.clean_up.finish()  # its deletes must not reach later tables of the names
         table.run(table.refuse_held(names))
         for name in names:
-            table.run(_dropped(name))
+            table.run(drop_with_indexes(name))
             table.runtime.catalog.forget(name)
-        table.run(delete_record(table.name))
+        table.run(_delete_record(table.name, stored, record))
         table.runtime.catalog.forget(table.name)
 
     def source(self) -> str:
@@ -140,15 +143,13 @@ class DropTable(Operation):
         return call("DropTable", self.table, comment=self.comment)
 
 
-def _dropped(table: str) -> Protocol[None]:
-    yield from ask(RenewTimeLimit())
-    entry = yield from read_entry(table)
-    names = [] if entry is None else [name for name in entry.indexes if name != VERSION_COLUMN]
-    indexes: list[str] = []
-    if names:
-        indexes = yield from index_tables([f"{table}_ix_{name}" for name in names])
-    for each in (table, *indexes):
-        yield from ask(RenewTimeLimit())
-        yield from drop_table(each)
-    if entry is not None:
-        yield from unregister(table)
+def _delete_record(name: str, stored: bytes, record: TableRecord | None) -> Protocol[None]:
+    unit = None if record is None else UNITS.get(record.current.period)
+
+    def existing() -> Protocol[list[str]]:
+        names = yield from ask(ListTables())
+        if unit is None:
+            return [each for each in names if each == name]
+        return [each for each in names if unit.start_of(name, each) is not None]
+
+    return delete_last_record(name, stored, existing, is_only=unit is None)

@@ -21,7 +21,7 @@ from hbase_orm.record.rebuilding.recorded_codecs import (
     recorded_codec,
 )
 from hbase_orm.record.rebuilding.supplied import Supplied
-from hbase_orm.record.specifications import Spec, codec_spec, same_codec
+from hbase_orm.record.specifications import Spec, codec_spec, equal_codec, same_codec
 from hbase_orm.record.stored_values import StoredValue
 from hbase_orm.rowkey import Offset
 from hbase_orm.schema import Family
@@ -207,7 +207,9 @@ class RecordedClass:
             return supplied
         if name in self.options.types:
             of = self.stored(self.options.types[name], f"type of {name}")
-            return packed_codec(str(spec.get("codec")), of)
+            codec = packed_codec(str(spec.get("codec")), of)
+            if equal_codec(spec, codec_spec(codec)):
+                return codec  # else other models pack values that this type may not read
         try:
             return recorded_codec(place)
         except DeclarationError as error:

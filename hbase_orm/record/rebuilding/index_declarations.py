@@ -26,6 +26,8 @@ from hbase_orm.schema.conditions import (
 )
 from hbase_orm.schema.functions import FUNCTIONS, FunctionExpr
 
+_EXPRESSION: Final = frozenset({"function", "argument", "column", "field"})
+_CONDITION: Final = _EXPRESSION | {"and", "or", "not", "operator", "values"}
 _OPERATORS: Final = ("==", "!=", "<", "<=", ">", ">=")
 
 
@@ -63,27 +65,25 @@ class IndexBuilder:
             )
         stored = StoredValue(recorded.spec, self.table, f"index {name}")
         flags = ("unique", "covering", "nulls")
-        content = stored.members("of", optional=frozenset({"include", "where", "salt", *flags}))
+        content = stored.members("of", "include", "where", "salt", *flags)
         maintained: Any = recorded.maintained
-        salt = content["salt"].typed(int) if "salt" in content else 0
+        salt = content["salt"].typed(int)
         return Index(
             *(self._component(each) for each in content["of"].items()),
-            include=[self._column(each) for each in _items(content, "include")],
-            where=self._all(_items(content, "where")),
+            include=[self._column(each) for each in content["include"].items()],
+            where=self._all(content["where"].items()),
             salt=salt,
             maintained=maintained,
             splits="auto" if salt else recorded.split_keys,
-            **{flag: flag in content and content[flag].typed(bool) for flag in flags},
+            **{flag: content[flag].typed(bool) for flag in flags},
         )
 
     def _component(self, stored: StoredValue) -> tuple[Expr[Any], Codec[Any]]:
-        content = dict(stored.each())
-        if "codec" not in content:
-            raise stored.damage()
+        content = stored.members("codec", optional=_EXPRESSION)
         return self._expression(stored), recorded_codec(content["codec"])
 
     def _expression(self, stored: StoredValue) -> Expr[Any]:
-        content = dict(stored.each())
+        content = stored.members(optional=_CONDITION | {"codec"})
         function = content.get("function")
         if function is not None:
             if function.value not in FUNCTIONS or "argument" not in content:
@@ -124,7 +124,7 @@ class IndexBuilder:
         return made[0] if len(made) == 1 else And(made) if made else None
 
     def _condition(self, stored: StoredValue) -> Condition:
-        content = dict(stored.each())
+        content = stored.members(optional=_CONDITION)
         if "and" in content:
             return And(tuple(map(self._condition, content["and"].items())))
         if "or" in content:
@@ -137,10 +137,6 @@ class IndexBuilder:
         codec = self._codec_of(of)
         values = tuple(literal_of(each, codec) for each in content["values"].items())
         return _comparison(of, content["operator"], values)
-
-
-def _items(content: Mapping[str, StoredValue], name: str) -> Sequence[StoredValue]:
-    return content[name].items() if name in content else []
 
 
 def _comparison(of: Expr[Any], operator: StoredValue, values: tuple[Any, ...]) -> Condition:

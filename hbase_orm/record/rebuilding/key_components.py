@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from hbase_orm.errors import DeclarationError
-from hbase_orm.record.rebuilding.recorded_codecs import bytes_of, recorded_codec
+from hbase_orm.record.rebuilding.recorded_codecs import bytes_of, recorded_codec, unknown_member
 from hbase_orm.record.rebuilding.supplied import Supplied
 from hbase_orm.record.stored_values import StoredValue
 from hbase_orm.rowkey import (
@@ -166,7 +166,10 @@ def _hash(content: Members, inputs: Inputs, name: str, _: StoredValue) -> Compon
 
 
 def _every(content: Members) -> int:
-    return content["every"].typed(int) if "every" in content else 1
+    every = content["every"]
+    if every.value is None:
+        raise unknown_member(every, "how many units a period has")
+    return every.typed(int)
 
 
 def _period(content: Members, inputs: Inputs, _: str, part: StoredValue) -> Component:

@@ -20,7 +20,8 @@ from hbase_orm.codecs.structures import Json, MsgPack
 from hbase_orm.codecs.text import Raw
 from hbase_orm.errors import DeclarationError
 from hbase_orm.record.literals import CodedValue
-from hbase_orm.record.stored_values import StoredValue
+from hbase_orm.record.specifications import SPEC_MEMBERS, codec_spec
+from hbase_orm.record.stored_values import StoredValue, newer_members
 from hbase_orm.schema.canonical import value_text
 
 _PARAMETERS: Final = frozenset(
@@ -114,14 +115,14 @@ def recorded_codec(stored: StoredValue) -> Codec[Any]:
         SchemaError: The codec does not take these parameters.
     """
     content = dict(stored.each())
+    made = _codec_of(content, stored)
+    if codec_spec(made).keys() - content.keys():
+        raise stored.damage()
+    return made
+
+
+def _codec_of(content: Mapping[str, StoredValue], stored: StoredValue) -> Codec[Any]:
     name = _member(content, "codec", stored).typed(str)
-    desc = "desc" in content and content["desc"].typed(bool)
-    if name == ValuesOfEnum.name:
-        return ValuesOfEnum(values=recorded_codec(_member(content, "values", stored)), desc=desc)
-    if name == Code.name:
-        return Code(pairs=_pairs(_member(content, "codes", stored)), desc=desc)
-    if name in _PACKED:
-        return _PACKED[name]()
     if name not in codecs.names():
         raise DeclarationError(
             "this version of the library does not have the codec",
@@ -129,9 +130,37 @@ def recorded_codec(stored: StoredValue) -> Codec[Any]:
             place=stored.place,
             codec=name,
         )
-    given = {name: content[name] for name in content.keys() & _PARAMETERS}
+    unknown = content.keys() - SPEC_MEMBERS
+    if unknown:
+        raise newer_members(stored.table, stored.place, unknown)
+    desc = _member(content, "desc", stored).typed(bool)
+    if name == ValuesOfEnum.name:
+        return ValuesOfEnum(values=recorded_codec(_member(content, "values", stored)), desc=desc)
+    if name == Code.name:
+        return Code(pairs=_pairs(_member(content, "codes", stored)), desc=desc)
+    if name in _PACKED:
+        return _PACKED[name]()
+    reversed_ = content.get("digit_reversed")
+    if reversed_ is not None and reversed_.value is None:
+        raise unknown_member(reversed_, "whether a text is stored backwards")
+    given = {
+        name: content[name]
+        for name in content.keys() & _PARAMETERS
+        if content[name].value is not None or name == "separator"
+    }
     return codecs.get(
         name, desc=desc, **{name: _parameter(name, each) for name, each in given.items()}
+    )
+
+
+def unknown_member(stored: StoredValue, what: str) -> DeclarationError:
+    """Return the error for a member that the library did not record yet; `what` describes it."""
+    return DeclarationError(
+        f"an earlier version of hbase_orm wrote the record, which does not show {what}",
+        table=stored.table,
+        place=stored.place,
+        fix="let a program that has the model's class call engine.create_tables: it completes the "
+        "record",
     )
 
 

@@ -23,12 +23,16 @@ def check_agrees(schema: TableSchema, recorded: RecordedClass, declaration: Decl
         DeclarationError: Something differs; the error shows both.
     """
     rows = rows_of(schema)
-    if rows.key != recorded.rows.key:
+    known_key = recorded.rows.key
+    if len(rows.key) != len(known_key) or not all(map(equal_codec, known_key, rows.key)):
         raise _differs(recorded, "row key", recorded.rows.key, rows.key)
     for column, own in rows.columns.items():
         known = recorded.rows.columns[column]
-        plain = replace(own, is_required=known.is_required, codec=known.codec)
-        if plain != known or not equal_codec(known.codec, own.codec):
+        plain = replace(own, is_required=known.is_required, codec=known.codec, names=known.names)
+        alike = equal_codec(known.codec, own.codec) and equal_codec(
+            known.names or {}, own.names or {}
+        )
+        if plain != known or not alike:
             raise _differs(recorded, f"column {column.decode(errors='replace')}", known, own)
     for index in schema.indexes:
         entries = declaration.indexes[index.name].entries

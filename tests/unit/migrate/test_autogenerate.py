@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import pytest
 
-from hbase_orm import Engine, codecs, connect
+from hbase_orm import Engine, Family, Index, Key, Mapped, Model, codecs, column, connect, key
 from hbase_orm.migrate import operations as words
 from hbase_orm.migrate.autogenerate import compared
 from hbase_orm.migrate.operations.columns import (
@@ -163,3 +163,16 @@ def test_the_source_of_operations_makes_equal_operations(name: str) -> None:
         ast.parse(source)
         made = eval(source, {**vars(words), "codecs": codecs})  # its own source
         assert made == without_comments(operation)
+
+
+def test_new_codes_of_an_index_need_no_operation() -> None:
+    def coded(codes: dict[str, bytes]) -> Any:
+        class Order(Model, table=T):
+            d = Family()
+            no: Key[str] = key()
+            city: Mapped[str] = column(d)
+            by_city = Index((city, codecs.code(codes)))
+
+        return Order
+
+    assert compared([coded({"a": b"1", "x": b"3"})], {T: declared(coded({"a": b"1"}))}) == []

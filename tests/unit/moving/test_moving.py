@@ -27,7 +27,7 @@ from hbase_orm.index.upkeep.repair import EntryState, repair_entry
 from hbase_orm.moving.mover import check_page, move_page
 from hbase_orm.moving.seal import seal_row
 from hbase_orm.moving.virtual_reads import rows_of_entries
-from hbase_orm.ops import GetVersions, KeyRange
+from hbase_orm.ops import Cell, GetVersions, KeyRange, Row
 from tests.support.moved_readings import (
     BY_NAME,
     BY_UNIT,
@@ -38,6 +38,7 @@ from tests.support.moved_readings import (
     Tables,
     older_versions,
     readings_in_memory,
+    to_new,
 )
 
 

@@ -5,15 +5,29 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from decimal import Decimal
 from enum import Enum
 from types import new_class
 from typing import Annotated, Any, Literal, NamedTuple, NewType, Optional, TypedDict
 
 import pytest
 
-from hbase_orm import Engine, Family, Key, Mapped, Model, codecs, column, connect, key
-from hbase_orm.errors import SchemaDriftError
+from hbase_orm import (
+    Engine,
+    Family,
+    Index,
+    Key,
+    Mapped,
+    Model,
+    codecs,
+    column,
+    connect,
+    key,
+    select,
+)
+from hbase_orm.errors import CorruptRowError, SchemaDriftError
 from hbase_orm.record.packed_types import packed_type_text
+from hbase_orm.record.rebuilding.models import rebuilt_models
 from hbase_orm.record.spec_notation import codec_text
 from hbase_orm.record.specifications import codec_spec, equal_codec, joined_codec, same_codec
 from hbase_orm.record.store import read_record
@@ -70,10 +84,12 @@ def test_the_text_of_a_type(type_: Any, text: str | None) -> None:
 def model(type_: Any, codec: Any) -> Any:
     d = Family()
     body = {"name": key(), "d": d, "city": column(d), "value": column(d, codec=codec)}
-    hints = {"name": Key[str], "city": Mapped[str], "value": Mapped[type_]}
+    return made({"name": Key[str], "city": Mapped[str], "value": Mapped[type_]}, body)
 
+
+def made(hints: Mapping[str, Any], body: Mapping[str, Any]) -> Any:
     def fill(namespace: dict[str, Any]) -> None:
-        namespace.update(body, __annotations__=hints, __module__=__name__)
+        namespace.update(body, __annotations__=dict(hints), __module__=__name__)
 
     return new_class("Person", (Model,), {"table": "people"}, fill)
 
@@ -101,6 +117,100 @@ def test_another_type_is_refused_before_it_is_read(codec: Any, before: Any, afte
             beside(engine).session().get(model(after, codec(after)), name="a")
 
 
+def value_of(engine: Engine, model: Any, name: str) -> Any:
+    row = engine.session().get(model, name=name)
+    assert row is not None
+    return row.value
+
+
+@pytest.mark.parametrize("codec", [codecs.json, codecs.msgpack])
+@pytest.mark.parametrize(
+    ("narrow", "wide", "value"),
+    [
+        (list[str], list[str | None], ["x", None]),
+        (list[Line], list[Line | None], [Line("x"), None]),
+        (dict[str, list[Decimal]], dict[str, list[Decimal] | None], {"x": None}),
+        (tuple[int, datetime], tuple[int | None, datetime], (None, datetime(2024, 1, 1))),  # noqa: DTZ001
+    ],
+)
+def test_a_type_that_allows_none_may_be_used_beside_one_that_does_not(
+    codec: Any, narrow: Any, wide: Any, value: Any
+) -> None:
+    old, new = model(narrow, codec(narrow)), model(wide, codec(wide))
+    plain: Any = (1, datetime(2024, 1, 1)) if isinstance(value, tuple) else type(value)()  # noqa: DTZ001
+    with connect("memory://") as engine:
+        engine.create_tables(old)
+        with engine.session() as session:
+            session.add(old(name="a", city="x", value=plain))
+        program = beside(engine)
+
+        assert value_of(program, new, "a") == plain
+        program.create_tables(new)
+        with program.session() as session:
+            session.add(new(name="b", city="x", value=value))
+        beside(engine).create_tables(old)
+
+        assert value_of(beside(engine), new, "b") == value
+        assert value_of(beside(engine), old, "a") == plain
+        with pytest.raises(CorruptRowError):
+            beside(engine).session().get(old, name="b")
+        record = engine._runtime.run(read_record("people"))
+        assert record is not None
+        assert record.current.rows[0].columns[b"d:value"].codec == codec_spec(codec(wide))
+
+
+def test_the_recorded_type_allows_none_wherever_a_program_does() -> None:
+    types: list[Any] = [
+        dict[str, list[str] | None],
+        dict[str, list[str | None]] | None,
+        dict[str, list[str | None] | None] | None,
+    ]
+    one, other, both = (codec_spec(codecs.json(each)) for each in types)
+
+    assert same_codec(one, other)
+    assert not equal_codec(one, other)
+    assert joined_codec(one, other) == joined_codec(other, one) == both
+
+
+def test_a_program_whose_type_has_no_none_keeps_entries_and_copies_of_values_that_have_it() -> None:
+    def listed(type_: Any) -> Any:
+        d = Family()
+        city, value = column(d), column(d, codec=codecs.json(type_))
+        by_city = Index(city, include=[value], covering=True, where=value.contains("v"))
+        body = {"name": key(), "d": d, "city": city, "value": value, "by_city": by_city}
+        return made({"name": Key[str], "city": Mapped[str], "value": Mapped[type_]}, body)
+
+    old, new = listed(list[str]), listed(list[str | None])
+    with connect("memory://") as engine:
+        engine.create_tables(new)
+        with engine.session() as session:
+            session.add(new(name="a", city="x", value=["v", None]))
+        program = beside(engine)
+
+        with pytest.raises(CorruptRowError, match="does not decode"):
+            program.session().delete_row(old, name="a")
+        with pytest.raises(SchemaDriftError, match="must not repair"):
+            program.repair_indexes(old, min_age_ms=0)
+
+        values = select(new.value).where(new.city == "x", new.value.contains("v"))
+        assert beside(engine).session().all(values) == [["v", None]]
+
+
+def test_a_model_made_from_the_record_reads_what_other_models_of_the_table_pack() -> None:
+    old, new = (model(each, codecs.json(each)) for each in (list[str], list[str | None]))
+    with connect("memory://") as engine:
+        engine.create_tables(new)
+        beside(engine).create_tables(old)
+        with engine.session() as session:
+            session.add(new(name="a", city="x", value=["v", None]))
+        record = engine._runtime.run(read_record("people"))
+        assert record is not None
+
+        rebuilt: Any = rebuilt_models(record.current, "people")["Person"]
+
+        assert value_of(beside(engine), rebuilt, "a") == b'{"v":1,"d":["v",null]}'
+
+
 def test_another_type_under_another_version_is_used() -> None:
     first = model(list[int], codecs.json(list[int]))
     upgraded = codecs.json(list[float], version=2, upgrades={1: dict})
@@ -124,7 +234,7 @@ def test_a_type_is_compared_only_where_both_sides_have_it() -> None:
         assert same_codec(one, other)
         assert equal_codec(one, other)
         assert joined_codec(one, other) == typed
-    assert untyped == {"codec": "json"}
+    assert untyped == {"codec": "json", "packed": None, "desc": False}
 
 
 def test_the_newest_version_is_recorded() -> None:

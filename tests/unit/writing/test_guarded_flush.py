@@ -75,6 +75,7 @@ def test_no_row_is_changed_after_the_lease_ran_out_however_long_the_others_take(
     gateway = SlowChanges()
     engine = engine_on(gateway)
     engine._runtime.catalog.leases = gateway.catalog
+    engine._runtime.catalog.monotonic_s = lambda: gateway.now_s
     session = engine.session()
     # One at a time here; with more, what is under way may end after the lease, as it always may.
     engine._runtime._driver.parallel = 1

@@ -12,8 +12,9 @@ import pytest
 
 from hbase_orm import Engine, connect
 from hbase_orm.cli import main as cli_main
+from hbase_orm.ops import CheckAndMutate, ModifyFamily
 from tests.support.drifting_models import First, Later
-from tests.support.recording import gateway_of, through
+from tests.support.recording import LetsAnotherWork, gateway_of, through
 
 FIRST = "tests.support.drifting_models:First"
 LATER = "tests.support.drifting_models:Later"
@@ -173,16 +174,47 @@ def test_what_an_alteration_leaves_is_named(engine: Engine, capsys: Capture) -> 
     code, out, _ = run(capsys, "alter", FIRST, "--yes", "--json")
     answered: Any = json.loads(out)
 
-    assert code == 0
+    assert code == 1
     assert answered["changes"] == []
     assert [each["subject"] for each in answered["left"]] == ["index by_state"]
-    assert run(capsys, "alter", FIRST)[1].splitlines() == [
+    fix = (
+        "no alteration removes this: build the index: engine.build_index(model, name), or "
+        "'hbase-orm index build'"
+    )
+    assert [each["fix"] for each in answered["left"]] == [fix]
+    code, out, _ = run(capsys, "alter", FIRST)
+    assert code == 1 == run(capsys, "check", FIRST)[0]
+    assert out.splitlines() == [
         "nothing to alter",
-        (
-            "left orders: index by_state is missing; build the index: "
-            "engine.build_index(model, name), or 'hbase-orm index build'"
-        ),
+        f"left orders: index by_state is missing; {fix}",
     ]
+
+
+def test_what_another_program_changes_meanwhile_is_left(
+    engine: Engine, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interfere() -> None:
+        gateway_of(engine).execute(ModifyFamily("orders", b"d", {"versions": 2}))
+
+    between = LetsAnotherWork(
+        gateway_of(engine),
+        lambda request: isinstance(request, CheckAndMutate),  # the record, which comes last
+        interfere,
+        is_after=True,
+    )
+    monkeypatch.setattr(
+        "hbase_orm.cli.table_commands.table_drift.connect",
+        lambda _: _Open(through(between, engine)),
+    )
+
+    code, out, _ = run(capsys, "alter", LATER, "--yes")
+
+    assert code == 1
+    (left,) = [line for line in out.splitlines() if "family d: versions" in line]
+    assert left == (
+        "left orders: family d: versions: actual 2, declared 3; another program has changed the "
+        "table meanwhile: run the command again"
+    )
 
 
 def test_a_missing_table_is_refused(engine: Engine, capsys: Capture) -> None:

@@ -238,7 +238,7 @@ def test_the_json_of_a_description_has_every_option(engine: Engine, capsys: Capt
     assert shown["declaration"]["id"] == TABLES_ID
     assert shown["declaration"]["rows"][0]["anchor"] == "d:state"
     assert shown["declaration"]["rows"][0]["key_parts"] == [
-        {"field": 0, "codec": "uint32", "ends": "fixed"}
+        {"field": 0, "codec": "uint32", "desc": False, "ends": "fixed", "end": ""}
     ]
     assert shown["catalog_entry"]["indexes"][0]["table"] == "orders_ix_by_state"
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from thriftpy2.thrift import TApplicationException
 
 from hbase_orm.errors import (
     ConfigurationError,
@@ -246,6 +247,23 @@ def test_a_table_without_regions_does_not_exist(
 
     with pytest.raises(TableNotFoundError):
         gateway(client).execute(ListRegions("t"))
+
+
+@pytest.mark.parametrize(
+    ("tables", "error"), [([b"other"], TableNotFoundError), ([b"other", b"t"], RejectedError)]
+)
+def test_a_table_that_is_dropped_during_the_call_does_not_exist(
+    tables: list[bytes], error: type[Exception]
+) -> None:
+    def fail(_: bytes) -> None:
+        raise TApplicationException(
+            TApplicationException.INTERNAL_ERROR, "Internal error processing getTableRegions"
+        )
+
+    client = _Client(getTableRegions=fail, getTableNames=tables)
+
+    with pytest.raises(error):
+        _thrift1(client).execute(ListRegions("t"))
 
 
 @pytest.mark.parametrize("gateway", [_thrift1, _thrift2])

@@ -144,13 +144,14 @@ def test_a_table_that_was_lost_is_made_again_under_a_new_epoch(new: MemoryGatewa
     drive(forget_lost("t", seen(new)), new)
     drive(register("t", {}, is_new=True), new)
 
-    assert drive(read_entry("t"), new) == CatalogEntry(2, TableState.NEW, None, {})
+    number = CatalogIndex("", IndexState.ABSENT, incarnation=1)
+    assert drive(read_entry("t"), new) == CatalogEntry(2, TableState.NEW, None, {"by_v": number})
 
 
 def test_a_table_that_somebody_made_again_meanwhile_is_not_lost(new: MemoryGateway) -> None:
     lost = seen(new)
     drive(unregister("t"), new)
-    drive(register("t", INDEXES, is_new=True), new)
+    drive(register("t", INDEXES, is_new=True, incarnations={"by_v": 2}), new)
     drive(open_for_writes("t"), new)
 
     drive(forget_lost("t", lost), new)
@@ -203,9 +204,65 @@ def test_a_dropped_table_keeps_its_epoch_for_the_next_of_its_name(new: MemoryGat
     drive(unregister("t"), new)
     dropped = state_of(new)
 
-    drive(register("t", INDEXES, is_new=False), new)
+    drive(register("t", INDEXES, is_new=False, incarnations={"by_v": 2}), new)
 
     assert (dropped, state_of(new)) == ((TableState.DROPPED, 1), (TableState.READABLE, 2))
+
+
+def test_index_tables_of_a_dropped_table_are_not_those_of_the_next(new: MemoryGateway) -> None:
+    drive(unregister("t", newest_tables={"by_v": 3, "by_w": 1}), new)
+
+    with pytest.raises(ConflictError, match="created and dropped"):
+        drive(register("t", INDEXES, is_new=True, incarnations={"by_v": 3}), new)
+    drive(register("t", INDEXES, is_new=True, incarnations={"by_v": 4}), new)
+
+    numbers = {name: index.incarnation for name, index in seen(new).indexes.items()}
+    assert numbers == {"by_v": 4, "by_w": 1}
+    assert list(seen(new).known_indexes) == ["by_v"]
+
+
+def test_an_index_that_must_be_built_goes_on_after_the_numbers_of_earlier_tables(
+    new: MemoryGateway,
+) -> None:
+    drive(unregister("t", newest_tables={"by_v": 3}), new)
+
+    drive(register("t", INDEXES, is_new=False, has_rows=True), new)
+
+    assert seen(new).indexes["by_v"] == CatalogIndex("t_by_v", IndexState.ABSENT, incarnation=3)
+
+
+def test_a_later_model_of_a_new_table_adds_an_index_of_earlier_tables(new: MemoryGateway) -> None:
+    drive(unregister("t"), new)
+    drive(register("t", {}, is_new=True), new)
+
+    drive(register("t", INDEXES, is_new=False, incarnations={"by_v": 2}), new)
+
+    added = CatalogIndex("t_by_v", IndexState.READABLE, "t_ix_by_v.2", 2)
+    assert seen(new).indexes == {"by_v": added}
+
+
+def test_an_entry_that_an_earlier_release_wrote_for_a_dropped_table_has_no_numbers(
+    new: MemoryGateway,
+) -> None:
+    dropped = b'{"version":2,"epoch":7,"state":"DROPPED","load":null,"indexes":{}}'
+    put = RowMutation(b"t", puts=(Put(CATALOG_COLUMN, dropped),))
+    new.execute(MutateRows(CATALOG_TABLE, (put,)))
+
+    drive(register("t", INDEXES, is_new=True), new)
+
+    assert (seen(new).epoch, seen(new).indexes) == (8, READABLE)
+
+
+def test_the_entry_of_a_dropped_table_has_the_form_of_earlier_releases(new: MemoryGateway) -> None:
+    drive(unregister("t"), new)
+
+    (row,) = new.execute(GetRows(CATALOG_TABLE, (b"t",)))
+    assert row is not None
+    content = json.loads(row.cells[CATALOG_COLUMN].value)
+    assert (content["version"], content["state"]) == (2, "DROPPED")
+    assert {name: index["state"] for name, index in content["indexes"].items()} == {
+        "by_v": "ABSENT"
+    }
 
 
 def test_dropping_an_unknown_table_enters_nothing(gateway: MemoryGateway) -> None:
