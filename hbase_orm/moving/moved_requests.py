@@ -18,7 +18,7 @@ from itertools import count
 from types import MappingProxyType
 from typing import Any, Final, TypeVar
 
-from hbase_orm.errors import CatalogLeaseError, HBaseORMError, ScannerExpiredError
+from hbase_orm.errors import CatalogLeaseError, HBaseORMError
 from hbase_orm.gateway.checks import check_request
 from hbase_orm.index.entries.targets import GuardContext
 from hbase_orm.index.upkeep.table_pages import PAGE_ROWS
@@ -29,7 +29,7 @@ from hbase_orm.moving.moved_reads import (
     moved_versions,
     refuse_past,
 )
-from hbase_orm.moving.moved_scan import MovedScan, ScanPage
+from hbase_orm.moving.moved_scan import MovedScan, ScanPage, expired_scanner
 from hbase_orm.moving.phases import Phase
 from hbase_orm.moving.translation import TableMove
 from hbase_orm.ops import (
@@ -183,7 +183,7 @@ class _Passage:
             return (yield from self._fetched_from_gateway(request))
         check_request(request)
         if scan.is_closed:
-            raise _expired(scan.scan.table)
+            raise expired_scanner(scan.scan.table)
         rows: list[Row] = []
         page_rows = min(request.count, PAGE_ROWS)
         while scan.rest is not None and not rows:
@@ -205,7 +205,7 @@ class _Passage:
         rows = yield from ask(request)
         table = self._unmoved.get(request.scanner)
         if table is not None and (yield from self._is_moving(table)):
-            raise _expired(table)
+            raise expired_scanner(table)
         return rows
 
     def close_scanner(self, request: CloseScanner) -> Protocol[None]:
@@ -281,14 +281,6 @@ class _Passage:
             attempts=MAX_READS,
             fix="read again, on a machine that does not stop programs for longer than the lease",
         )
-
-
-def _expired(table: str) -> ScannerExpiredError:
-    return ScannerExpiredError(
-        "the scanner is closed, or rows began to move to its table",
-        table=table,
-        fix="open a new one after the last key seen",
-    )
 
 
 _ANSWERS: Final[Mapping[type, Callable[[_Passage, Any], Protocol[Any]]]] = MappingProxyType(
