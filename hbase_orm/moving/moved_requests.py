@@ -18,7 +18,7 @@ from itertools import count
 from types import MappingProxyType
 from typing import Any, Final, TypeVar
 
-from hbase_orm.errors import CatalogLeaseError, HBaseORMError, ScannerExpiredError
+from hbase_orm.errors import CatalogLeaseError, HBaseORMError
 from hbase_orm.gateway.checks import check_request
 from hbase_orm.index.catalog.move_phases import Phase
 from hbase_orm.index.entries.targets import GuardContext
@@ -30,7 +30,7 @@ from hbase_orm.moving.moved_reads import (
     moved_versions,
     refuse_past,
 )
-from hbase_orm.moving.moved_scan import MovedScan, ScanPage
+from hbase_orm.moving.moved_scan import MovedScan, ScanPage, expired_scanner
 from hbase_orm.moving.translation import TableMove
 from hbase_orm.ops import (
     CloseScanner,
@@ -186,7 +186,7 @@ class _Passage:
             return (yield from self._fetched_from_gateway(request))
         check_request(request)
         if scan.is_closed:
-            raise _expired(scan.scan.table)
+            raise expired_scanner(scan.scan.table)
         rows: list[Row] = []
         page_rows = min(request.count, PAGE_ROWS)
         while scan.rest is not None and not rows:
@@ -208,7 +208,7 @@ class _Passage:
         rows = yield from ask(request)
         table = self._unmoved.get(request.scanner)
         if table is not None and (yield from self._is_moving(table)):
-            raise _expired(table)
+            raise expired_scanner(table)
         return rows
 
     def close_scanner(self, request: CloseScanner) -> Protocol[None]:
@@ -259,20 +259,23 @@ class _Passage:
     ) -> Protocol[T]:
         """Return an answer that arrived under the lease for its phase.
 
-        An error counts only under the lease, too: the old table may be gone since.
+        An error of a read of both tables counts only under the lease, too: the old table may be
+        gone since. The answer of a table in no move counts if there is still none.
 
         Args:
-            table: The new table.
+            table: The table, perhaps the new one of a move.
             read: A function that reads both tables.
-            read_unmoved: A function that reads the new table only.
+            read_unmoved: A function that reads this table only.
         """
         for _ in range(MAX_READS):
             current = yield from self._moves.of(table)
-            is_moving = current is not None and current.phase is not Phase.NEW
+            if current is None or current.phase is Phase.NEW:
+                answer = yield from read_unmoved()
+                if self._moves.is_current(table) or not (yield from self._is_moving(table)):
+                    return answer
+                continue
             try:
-                answer = yield from (
-                    read(current) if is_moving and current is not None else read_unmoved()
-                )
+                answer = yield from read(current)
             except HBaseORMError:
                 if self._moves.is_current(table):
                     raise
@@ -285,14 +288,6 @@ class _Passage:
             attempts=MAX_READS,
             fix="read again, on a machine that does not stop programs for longer than the lease",
         )
-
-
-def _expired(table: str) -> ScannerExpiredError:
-    return ScannerExpiredError(
-        "the scanner is closed, or rows began to move to its table",
-        table=table,
-        fix="open a new one after the last key seen",
-    )
 
 
 _ANSWERS: Final[Mapping[type, Callable[[_Passage, Any], Protocol[Any]]]] = MappingProxyType(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
-from hbase_orm.errors import QueryError
+from hbase_orm.errors import QueryError, ScannerExpiredError
 from hbase_orm.gateway.memory.filter_language import parse_filter
 from hbase_orm.gateway.memory.filtered_row import filtered_row
 from hbase_orm.gateway.memory.filters import FilterCell, ServerFilter
@@ -171,4 +171,13 @@ def _too_many_rows(move: TableMove, phase: Phase) -> QueryError:
         phase=phase.name,
         fix="read a smaller range or by key, run the migration on to its phase PREPARED, or deploy "
         "the new class later",
+    )
+
+
+def expired_scanner(table: str) -> ScannerExpiredError:
+    """Return the error of a scanner that cannot be read any more."""
+    return ScannerExpiredError(
+        "the scanner is closed, or rows began to move to its table",
+        table=table,
+        fix="open a new one after the last key seen",
     )

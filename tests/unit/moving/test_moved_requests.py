@@ -6,7 +6,7 @@ The oracle is a table of the memory gateway with the rows as they are, whichever
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import cycle
 from typing import Any, TypeVar
 
@@ -57,6 +57,7 @@ from hbase_orm.ops import (
     run_protocol,
 )
 from tests.support.moved_readings import (
+    FORMER,
     MOVE,
     NAME,
     NOTE,
@@ -87,14 +88,17 @@ class Moves:
 
     current: CurrentMove | None
     looks: int = 0
+    looked: CurrentMove | None = None
 
     def of(self, table: str) -> Protocol[CurrentMove | None]:
         yield from ()
         self.looks += 1
-        return self.current if table == "new" else None
+        if table == "new":
+            self.looked = self.current
+        return self.looked if table == "new" else None
 
-    def is_current(self, current: CurrentMove) -> bool:
-        return current is self.current
+    def is_current(self, table: str) -> bool:
+        return table != "new" or self.looked is self.current
 
     def enter(self, phase: Phase) -> None:
         self.current = CurrentMove(MOVE, phase)
@@ -299,28 +303,26 @@ SOUGHT = st.lists(st.sampled_from((*KEYS, b"c\x00d1", b"c\x00d2")), min_size=6, 
 )
 ENDS = st.sampled_from((b"a", b"a\x00d2", b"a\x00d3\x00", b"aa", b"aa\x00d4", b"b", b"c"))
 RANGES = st.builds(KeyRange, st.one_of(st.just(b""), ENDS), st.one_of(st.none(), ENDS))
-LEAVES = st.sampled_from(
-    (
-        b"SingleColumnValueFilter('d','v',=,'binary:1',true,true)",
-        b"SingleColumnValueFilter('d','name',!=,'binary:K')",
-        b"SingleColumnValueFilter('e','note',>,'binary:1',true,true)",
-        b"RowFilter(<=,'binary:aa')",
-        b"RowFilter(=,'substring:d3')",
-        b"PrefixFilter('aa')",
-        b"InclusiveStopFilter('aa')",
-        b"PageFilter(2)",
-        b"KeyOnlyFilter()",
-        b"FirstKeyOnlyFilter()",
-        b"ValueFilter(=,'binary:K')",
-        b"QualifierFilter(>=,'binary:note')",
-        b"FamilyFilter(=,'binary:e')",
-        b"ColumnPrefixFilter('n')",
-        b"ColumnRangeFilter('a',true,'nb',false)",
-        b"ColumnPaginationFilter(1,1)",
-    )
+SIMPLE_FILTERS = (
+    b"SingleColumnValueFilter('d','v',=,'binary:1',true,true)",
+    b"SingleColumnValueFilter('d','name',!=,'binary:K')",
+    b"SingleColumnValueFilter('e','note',>,'binary:1',true,true)",
+    b"RowFilter(<=,'binary:aa')",
+    b"RowFilter(=,'substring:d3')",
+    b"PrefixFilter('aa')",
+    b"InclusiveStopFilter('aa')",
+    b"PageFilter(2)",
+    b"KeyOnlyFilter()",
+    b"FirstKeyOnlyFilter()",
+    b"ValueFilter(=,'binary:K')",
+    b"QualifierFilter(>=,'binary:note')",
+    b"FamilyFilter(=,'binary:e')",
+    b"ColumnPrefixFilter('n')",
+    b"ColumnRangeFilter('a',true,'nb',false)",
+    b"ColumnPaginationFilter(1,1)",
 )
 FILTERS = st.recursive(
-    LEAVES,
+    st.sampled_from(SIMPLE_FILTERS),
     lambda inner: st.one_of(
         st.tuples(inner, inner).map(lambda pair: b"((%b) AND (%b))" % pair),
         st.tuples(inner, inner).map(lambda pair: b"((%b) OR (%b))" % pair),
@@ -492,6 +494,42 @@ def test_a_scan_of_a_move_that_has_ended_reads_the_new_table(world: World) -> No
             world.drop_old()
 
     assert keys_of(world.through(scanned(Scan("new"), (1,), end), moves)) == [A1, B2, C3, D4]
+
+
+@pytest.mark.parametrize("text", SIMPLE_FILTERS, ids=bytes.decode)
+@pytest.mark.parametrize("wrapped", [b"%b", b"(WHILE (%b))", b"(SKIP (%b))"], ids=bytes.decode)
+def test_each_filter_is_checked_in_both_directions(text: bytes, wrapped: bytes) -> None:
+    world = World()
+    for region in REGIONS:
+        for device in DEVICES[:2]:
+            name = bytes([device[0], device[1] + 2 * REGIONS.index(region)])
+            world.write_old(name, b"", region=region, name=b"K", v=name[1:], note=name[1:])
+    world.make_oracle()
+    world.hand_over(b"aa\x00d3")
+
+    for reverse in (False, True):
+        scan = Scan("new", filter=wrapped % text, reverse=reverse)
+        expected = of_oracle(world, scan)
+        if expected is not None:
+            assert world.scan(scan, MOVING, 2) == world.scan(scan, INDEXING, 1) == expected
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_rows_that_only_the_new_table_has_are_read_page_by_page(*, reverse: bool) -> None:
+    world = World()
+    keys = [b"r\x00%02d" % number for number in range(7)]
+    for key in keys:
+        world.write(RowChange(key, {REGION: b"r"}, kind="insert"))
+
+    assert keys_of(world.scan(Scan("new", reverse=reverse), MOVING, 1, 2)) == sorted(
+        keys, reverse=reverse
+    )
+
+
+def test_a_scan_ends_when_its_filter_passes_no_later_row(world: World) -> None:
+    assert keys_of(world.scan(Scan("new", filter=b"InclusiveStopFilter('a~')"), MOVING, 1)) == [A1]
+    gets = [request for request in world.sent if isinstance(request, GetRows)]
+    assert [request.keys for request in gets] == [(b"d1",), (b"d2",)]
 
 
 @pytest.mark.parametrize("phase", BEFORE_NEW)
@@ -669,6 +707,51 @@ def test_before_prepared_the_old_table_is_read_once_for_a_scan(world: World) -> 
     opened = [request for request in world.sent if isinstance(request, OpenScanner)]
     assert {request.scan.table for request in opened} == {"old"}
     assert len(opened) == 2  # the rows, and the end
+
+
+@pytest.mark.parametrize("phase", [phase for phase in Phase if phase < PREPARED])
+def test_before_prepared_the_new_table_is_not_read(world: World, phase: Phase) -> None:
+    world.tables.gateway.execute(DropTable("new"))
+
+    rows = world.read(GetRows("new", (B2,)), phase)
+    assert keys_of(rows) == [B2]
+    assert keys_of(world.scan(Scan("new", reverse=True), phase)) == [D4, C3, B2, A1]
+    (version,) = world.read(GetVersions("new", B2, (VALUE,)), phase)
+    assert version.value == b"1"
+
+
+SAME_KEY = replace(
+    MOVE,
+    translation=replace(
+        MOVE.translation,
+        to_new=lambda row: Row(row.key, {RENAMED[name]: row.cells[name] for name in row.cells}),
+        old_key=lambda key: key,
+        old_columns=lambda columns: frozenset(FORMER[column] for column in columns),
+        older_versions=None,
+    ),
+    new_key_table=None,
+)
+
+
+@pytest.mark.parametrize("phase", BEFORE_NEW)
+@pytest.mark.parametrize("reverse", [False, True])
+def test_rows_that_keep_their_keys_are_scanned_page_by_page_in_each_phase(
+    world: World, phase: Phase, *, reverse: bool
+) -> None:
+    world.write_old(b"d3", C3, region=b"c", v=b"3")
+    if phase in BOTH_TABLES:
+        world.tables.run(hand_over(SAME_KEY, b"d2", world.tables.context))
+    else:
+        world.tables.gateway.execute(DropTable("new"))
+    moves = Moves(CurrentMove(SAME_KEY, phase))
+
+    rows = world.scan(Scan("new", KeyRange(b"d2"), (VALUE,), reverse=reverse), moves, 1)
+    versions = world.read(GetVersions("new", b"d3", (VALUE,), 3), moves)
+
+    assert keys_of(rows) == sorted((b"d2", b"d3", b"d4"), reverse=reverse)
+    assert [version.value for version in versions] == [b"3"]  # the newest ones are kept only
+    fetched = [request for request in world.sent if isinstance(request, FetchRows)]
+    assert {request.count for request in fetched} <= {1, 4}
 
 
 def test_before_prepared_a_range_of_too_many_rows_is_refused(

@@ -25,7 +25,7 @@ MOST_FAILURES: Final = 100
 """How many rows that were left alone are named; the others are only counted."""
 
 _DONE: Final = "done"
-_TELLING: Final = 0.005
+_LEAST_GAIN: Final = 0.005
 """The fraction that a run must finish before its speed says how much time is left."""
 
 
@@ -252,7 +252,7 @@ class RowWalk:
 
     def _report(self, position: WalkPosition, taken_s: float, gained: float) -> None:
         fraction = self._fraction(position)
-        left_s = taken_s * (1 - fraction) / gained if gained >= _TELLING else None
+        left_s = taken_s * (1 - fraction) / gained if gained >= _LEAST_GAIN else None
         self.table.migration.report(
             RowsProgress(
                 self.step,
