@@ -13,6 +13,7 @@ from hbase_orm.errors import (
     HBaseORMError,
     RowKeyError,
     RowNotFoundError,
+    TableNotFoundError,
     UniqueViolationError,
     ValidationError,
 )
@@ -121,14 +122,15 @@ def _without_rejected(failures: Failures, rejected: dict[bytes, str]) -> Failure
 
 
 def _is_late(error: HBaseORMError | None, renewals_left: int) -> bool:
-    """Return whether a row must be reindexed again under a new lease, because its lease expired.
+    """Return whether a row must be reindexed again under a new lease.
 
-    The errors None and RowNotFoundError mean that nothing is left to do.
+    Its lease has expired, or the index table is missing: then the new lease shows whether the index
+    was dropped. The errors None and RowNotFoundError mean that nothing is left to do.
 
     Raises:
         HBaseORMError: `error` has another reason, or the lease may not be renewed again.
     """
-    if isinstance(error, CatalogLeaseError) and renewals_left:
+    if isinstance(error, (CatalogLeaseError, TableNotFoundError)) and renewals_left:
         return True
     if error is not None and not isinstance(error, RowNotFoundError):
         raise error

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -323,13 +323,14 @@ def test_a_table_of_a_catalog_that_does_not_exist_is_used() -> None:
 
 
 def test_an_engine_in_memory_does_not_wait() -> None:
+    known = threading.enumerate()
     engine = connect("memory://")
     engine.create_tables(Note)
 
     with engine.exclusive(Note), engine.session() as session:
         session.add(Note(number=1, text="new"))
 
-        assert not [each for each in threading.enumerate() if "_renew_on" in each.name]
+        assert renewing(known) == []
 
 
 def test_tables_are_created_within_the_block() -> None:
@@ -461,7 +462,14 @@ class Renewals(RecordsRequests):
         return answer
 
 
+def renewing(known: Collection[threading.Thread]) -> list[threading.Thread]:
+    """Return the threads that renew holds; other tests may have left some in this process."""
+    threads = [each for each in threading.enumerate() if each not in known]
+    return [each for each in threads if "_renew_on" in each.name]
+
+
 def test_a_thread_renews_the_hold_until_the_block_ends(caplog: pytest.LogCaptureFixture) -> None:
+    known = threading.enumerate()
     shop = Shop()
     gateway = Renewals(shop.memory, errors=1)
     engine = Engine(gateway, replace(OPTIONS, lease_s=0.02))
@@ -473,10 +481,11 @@ def test_a_thread_renews_the_hold_until_the_block_ends(caplog: pytest.LogCapture
 
     assert "was not renewed: the catalog refuses" in caplog.text
     assert shop.entry is None
-    assert not [each for each in threading.enumerate() if "_renew_on" in each.name]
+    assert renewing(known) == []
 
 
 def test_the_thread_ends_when_the_table_is_lost(caplog: pytest.LogCaptureFixture) -> None:
+    known = threading.enumerate()
     shop = Shop()
     engine = Engine(shop.memory, replace(OPTIONS, lease_s=0.02))
 
@@ -485,7 +494,7 @@ def test_the_thread_ends_when_the_table_is_lost(caplog: pytest.LogCaptureFixture
         pytest.raises(TableHeldError, match="ended too early"),
         engine.exclusive(Note),
     ):
-        (thread,) = [each for each in threading.enumerate() if "_renew_on" in each.name]
+        (thread,) = renewing(known)
         shop.memory.execute(PUT_OTHER_HOLD)
         thread.join(30)
         assert not thread.is_alive()
