@@ -44,6 +44,7 @@ class CatalogCache:
         lease_s: The time for which a catalog entry may be used after it was read, in seconds.
         monotonic_s: The clock of leases.
         own_holds: The ids of the exclusive uses of this process.
+        has_moves: Whether an entry was read of a table whose rows are moved, or were.
     """
 
     def __init__(self, monotonic_s: Callable[[], float], lease_s: float) -> None:
@@ -54,6 +55,7 @@ class CatalogCache:
         self.monotonic_s = monotonic_s
         self._entries: dict[str, ReadEntry] = {}
         self._last_reads: dict[str, ReadEntry] = {}
+        self.has_moves = False
         self._reading: dict[str, object] = {}
         self._reported: set[str] = set()
         self._warned: set[tuple[str, str, bytes]] = set()
@@ -149,6 +151,7 @@ class CatalogCache:
             decoded = CatalogEntry.decode(entry) if entry else None
             read = ReadEntry(at_s, decoded, record)
             self._reported.discard(table)
+            self.has_moves |= decoded is not None and decoded.move is not None
         self._entries[table] = self._last_reads[table] = read
         return read
 

@@ -104,7 +104,8 @@ class Runtime(Runner):
         Raises:
             SchemaDriftError: A read of a table whose rows were handed over to another table.
         """
-        return super().run(through_moves(protocol, self.writer.moves, self.guard_context))
+        writer = self.writer
+        return self._driver.run(through_moves(protocol, writer.moves, writer.guard_context))
 
     def run_as_is(self, protocol: Protocol[R]) -> R:
         """Run a protocol on the tables as they are, whatever rows are being moved."""

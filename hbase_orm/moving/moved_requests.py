@@ -42,7 +42,6 @@ from hbase_orm.ops import (
     OpenScanner,
     Operation,
     Protocol,
-    ProtocolRun,
     Row,
     ScannerId,
     SideBySide,
@@ -57,6 +56,7 @@ T = TypeVar("T")
 MAX_READS: Final = 10
 """How often a request is answered again because the move went on meanwhile."""
 
+_BY_KEY: Final = (GetRows, GetVersions, GetVersionsOfRows)
 _GROWTH: Final = 4
 _SCANNERS: Final = count(1)
 
@@ -70,7 +70,22 @@ class CurrentMove:
 
 
 class MovesInProgress(typing.Protocol):
-    """The moves that a process knows, under its leases of the catalog."""
+    """The moves that a process knows, under its leases of the catalog.
+
+    Attributes:
+        lease_s: The length of a lease, in seconds.
+    """
+
+    lease_s: float
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no entry that this process has read is that of a table in a move."""
+        ...
+
+    def now_s(self) -> float:
+        """Return the time of the clock of leases."""
+        ...
 
     def of(self, table: str) -> Protocol[CurrentMove | None]:
         """Return the move to this table; None if no rows move to it.
@@ -111,23 +126,49 @@ def through_moves(
 class _Passage:
     """Answers the requests of one protocol, and of the protocols that it runs side by side."""
 
+    __slots__ = ("_context", "_moves", "_unmoved")
+
     def __init__(self, moves: MovesInProgress, context: GuardContext) -> None:
         self._moves = moves
         self._context = context
         self._unmoved: dict[ScannerId, str] = {}
 
     def through(self, protocol: Generator[Q, Any, T]) -> Generator[Q | Operation[Any], Any, T]:
-        run: ProtocolRun[Q | Operation[Any], T] = ProtocolRun(protocol)
+        """Run a protocol, without a `ProtocolRun`: all requests of a program come by here."""
+        moves = self._moves
         try:
-            run.begin()
-            while (request := run.request) is not None:
-                answer = _ANSWERS.get(type(request))
-                yield from (
-                    run.pass_on() if answer is None else run.answer_with(answer(self, request))
-                )
-            return run.result
+            request = protocol.send(None)
+            while True:
+                answer_to = _ANSWERS.get(type(request))
+                try:
+                    if answer_to is None:
+                        answer = yield request
+                    elif isinstance(request, _BY_KEY) and moves.is_idle:
+                        begun_s = moves.now_s()
+                        answer = yield request
+                        # Rows are handed over two waits after the catalog's entry was read, at the
+                        # earliest, and each wait is longer than a lease.
+                        if moves.now_s() - begun_s >= moves.lease_s:
+                            answer = yield from self._late(request, answer)
+                    else:
+                        answer = yield from answer_to(self, request)
+                except Exception as error:  # noqa: BLE001  # the protocol decides, whatever it is
+                    request = protocol.throw(error)
+                else:
+                    request = protocol.send(answer)
+        except StopIteration as end:
+            result: T = end.value
+            return result
         finally:
-            run.close()
+            protocol.close()
+
+    def _late(
+        self, request: GetRows | GetVersions | GetVersionsOfRows, answer: Any
+    ) -> Protocol[Any]:
+        """Return a late answer, or another one if the table is in a move meanwhile."""
+        if (yield from self._is_moving(request.table)):
+            answer = yield from _ANSWERS[type(request)](self, request)
+        return answer
 
     # --- reads by key -------------------------------------------------------------------------
 

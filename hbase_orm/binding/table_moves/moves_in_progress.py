@@ -31,13 +31,25 @@ class _KnownModels:
 
 
 class TableMoves:
-    """The moves of tables, as the catalog's cache shows them. Threads may share it."""
+    """The moves of tables, as the catalog's cache shows them. Threads may share it.
+
+    Attributes:
+        lease_s: The length of a lease, in seconds.
+        now_s: The clock of leases.
+    """
 
     def __init__(self, catalog: CatalogCache, features: frozenset[Feature]) -> None:
         """Start without known moves; nothing is sent."""
+        self.lease_s = catalog.lease_s
+        self.now_s = catalog.monotonic_s
         self._catalog = catalog
         self._features = features
         self._models: dict[tuple[str, str], _KnownModels] = {}
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no entry that this process has read is that of a table in a move."""
+        return not self._catalog.has_moves
 
     # --- reads ------------------------------------------------------------------------------------
 
