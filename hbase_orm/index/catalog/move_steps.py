@@ -34,8 +34,13 @@ def enter_phase(table: str, move: CatalogMove) -> Protocol[CatalogEntry]:
         if there.move == move:
             return there
         _refuse_step(table, there, move)
-        epoch = next_epoch(there.epoch)
-        return replace(there, epoch=epoch, state=TableState.READABLE, move=move)
+        return replace(
+            there,
+            epoch=next_epoch(there.epoch),
+            state=TableState.READABLE,
+            is_recorded=True,  # the translation of rows is made from the records
+            move=move,
+        )
 
     return (yield from change_entry(table, edit))
 

@@ -12,6 +12,7 @@ import pytest
 from hbase_orm import Engine, Family, Index, Key, Mapped, Model, codecs, column, connect, key
 from hbase_orm.migrate import operations as words
 from hbase_orm.migrate.autogenerate import compared
+from hbase_orm.migrate.comparison import compare
 from hbase_orm.migrate.operations.columns import (
     AddColumn,
     DropColumn,
@@ -143,6 +144,22 @@ def test_new_and_undeclared_tables_are_proposed() -> None:
     assert created == CreateTable("new_table")
     assert without_comments(dropped) == DropTable(T)
     assert "Delete this line" in dropped.source()
+
+
+def test_a_model_with_another_table_moves_its_rows_there() -> None:
+    with connect("memory:///shop") as engine:
+        engine.create_tables(FIRST.model("plain", T), FIRST.model("plain", "kept"))
+        moved = replace(FIRST, salt=8).model("plain", "orders_by_salt")
+
+        found = compare(engine, [moved, FIRST.model("plain", "kept")])
+        both = compare(engine, [moved, FIRST.model("plain", T), FIRST.model("plain", "kept")])
+
+    (operation,) = found.operations
+    assert without_comments(operation) == RekeyTable(T, new_table="orders_by_salt")
+    assert 'CreateTable("orders_by_salt")' in operation.source()
+    assert found.before.keys() == {T}
+    assert found.after.keys() == {"orders_by_salt"}
+    assert both.operations == (CreateTable("orders_by_salt"),)
 
 
 def test_an_ambiguous_rename_is_a_drop_and_an_addition_with_a_comment() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hbase_orm import Family, Index, Key, Mapped, Model, codecs, column, key
-from hbase_orm.migrate import RevisionFileError, RevisionGraphError, RunPython, Scripts
+from hbase_orm.migrate import DropTable, RevisionFileError, RevisionGraphError, RunPython, Scripts
 from hbase_orm.migrate.checksum import checksum
 from hbase_orm.migrate.new_revisions import NewRevision, create_folder, write_revision
 from hbase_orm.record.snapshots import declaration_of
@@ -59,6 +59,17 @@ def test_steps_are_written_as_source() -> None:
         'revision = "3f2a"\ndown_revision = ("a", "b")\n'
         "operations = [\n    RunPython(step, step),\n    RunPython(step),\n]\n"
     )
+
+
+def test_comments_of_steps_are_indented_like_the_steps() -> None:
+    from hbase_orm.migrate.new_revisions import source_of  # noqa: PLC0415
+
+    operation = DropTable("parts", comment="One line.\nAnother line.")
+
+    source = source_of("3f2a", NewRevision("M", (), (operation,), {}, {}))
+
+    steps = '    # One line.\n    # Another line.\n    DropTable("parts"),\n'
+    assert source.endswith(f"operations = [\n{steps}]\n")
 
 
 def test_the_operations_of_a_file_are_its_steps(tmp_path: Path) -> None:

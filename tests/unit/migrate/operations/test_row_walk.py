@@ -21,8 +21,17 @@ from hbase_orm import (
     select,
 )
 from hbase_orm.binding.runtime import Runtime
-from hbase_orm.migrate.operations.rows.row_walk import RowsProgress, WalkPosition
+from hbase_orm.index.upkeep.table_pages import scan_page
+from hbase_orm.migrate.operations.migrated_table import MigratedTable
+from hbase_orm.migrate.operations.rows.row_edits import after_page
+from hbase_orm.migrate.operations.rows.row_walk import (
+    PageOutcome,
+    RowsProgress,
+    RowWalk,
+    WalkPosition,
+)
 from hbase_orm.migrate.operations.values import TransformColumn
+from hbase_orm.ops import KeyRange, Protocol
 from tests.support.migrated_tables import Revision, Saved
 from tests.support.recording import gateway_of
 
@@ -84,6 +93,23 @@ def test_a_walk_reports_its_fraction_and_the_time_that_is_left(engine: Engine) -
     assert 0 < (first.fraction or 0) < 0.2
     assert first.seconds_left is not None
     assert first.seconds_left > 1
+
+
+def test_a_walk_over_a_known_number_of_rows_reports_its_fraction_by_rows(engine: Engine) -> None:
+    made = Revision(engine, (Reading,), (Reading,))
+    table = MigratedTable(made.migration(), "walked")
+
+    def read(name: str, key_range: KeyRange, rows: int) -> Protocol[PageOutcome]:
+        context = table.runtime.guard_context
+        page = yield from scan_page(name, (), key_range, min(rows, 100), context)
+        return PageOutcome(len(page), after_page(page))
+
+    RowWalk(table, "read", read, Saved(), expected_rows=2 * ROWS).run(["walked"])
+
+    told = [each for each in made.reports if isinstance(each, RowsProgress)]
+    fractions = [each.fraction for each in told]
+    assert fractions == [min(each.rows / (2 * ROWS), 0.99) for each in told[:-1]] + [1.0]
+    assert len(fractions) > 3
 
 
 def test_a_row_is_transformed_once_although_the_function_is_not_idempotent(
