@@ -19,6 +19,7 @@ from hbase_orm.index.catalog.entry import (
     CatalogIndex,
     IndexState,
 )
+from hbase_orm.index.catalog.refused_writes import refuse_moving
 from hbase_orm.index.entries.index_entries import base_key_of
 from hbase_orm.index.upkeep.compare import FOREVER_MS, TimeSpan
 from hbase_orm.index.upkeep.repair import MIN_AGE_MS, RepairCounts
@@ -279,6 +280,7 @@ class IndexAdmin(ABC):
             ConfigurationError: The index is not declared or not built, an argument is out of range,
                 or a time has no time zone.
             TableNotFoundError: The index has no table: build it.
+            ConflictError: The rows of the table are being moved.
             SchemaError: The catalog has another declaration of the index. Or the table was created
                 for rows with guards and this engine has no Thrift2 gateway, or the reverse.
         """
@@ -340,6 +342,7 @@ class IndexAdmin(ABC):
         bound = yield from self._usable(model)
         table, target = guarded_index(bound, declared_name(bound, index))
         entry = yield from catalog.read_entry(bound.schema.table)
+        refuse_moving(bound.schema.table, entry)
         if min_age_ms is not None:
             refuse_repair(bound, entry)
         known = None if entry is None else entry.indexes.get(target.name)

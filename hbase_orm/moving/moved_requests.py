@@ -70,21 +70,11 @@ class CurrentMove:
 
 
 class MovesInProgress(typing.Protocol):
-    """The moves that a process knows, under its leases of the catalog.
-
-    Attributes:
-        lease_s: The length of a lease, in seconds.
-    """
-
-    lease_s: float
+    """The moves that a process knows, under its leases of the catalog."""
 
     @property
     def is_idle(self) -> bool:
         """Whether no entry that this process has read is that of a table in a move."""
-        ...
-
-    def now_s(self) -> float:
-        """Return the time of the clock of leases."""
         ...
 
     def of(self, table: str) -> Protocol[CurrentMove | None]:
@@ -144,11 +134,8 @@ class _Passage:
                     if answer_to is None:
                         answer = yield request
                     elif isinstance(request, _BY_KEY) and moves.is_idle:
-                        begun_s = moves.now_s()
                         answer = yield request
-                        # Rows are handed over two waits after the catalog's entry was read, at the
-                        # earliest, and each wait is longer than a lease.
-                        if moves.now_s() - begun_s >= moves.lease_s:
+                        if not moves.is_current(request.table):
                             answer = yield from self._late(request, answer)
                     else:
                         answer = yield from answer_to(self, request)
@@ -165,7 +152,7 @@ class _Passage:
     def _late(
         self, request: GetRows | GetVersions | GetVersionsOfRows, answer: Any
     ) -> Protocol[Any]:
-        """Return a late answer, or another one if the table is in a move meanwhile."""
+        """Return an answer that came after the end of the lease, or another one in a move."""
         if (yield from self._is_moving(request.table)):
             answer = yield from _ANSWERS[type(request)](self, request)
         return answer

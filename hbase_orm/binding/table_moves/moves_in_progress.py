@@ -7,8 +7,16 @@ from dataclasses import dataclass, replace
 from hbase_orm.binding.bound_model import BoundModel
 from hbase_orm.binding.catalog_cache import CatalogCache
 from hbase_orm.binding.maintained_indexes import kept_indexes
+from hbase_orm.binding.table_moves.fitting_changes import fitting_change
 from hbase_orm.binding.table_moves.recorded_move import MovedModels, moved_models
-from hbase_orm.errors import CatalogLeaseError, ConflictError, RejectedError, SchemaDriftError
+from hbase_orm.errors import (
+    CatalogLeaseError,
+    ConflictError,
+    DeclarationError,
+    RecordError,
+    RejectedError,
+    SchemaDriftError,
+)
 from hbase_orm.gateway.base import Feature
 from hbase_orm.index.catalog.entry import CatalogEntry
 from hbase_orm.index.catalog.move_phases import CatalogMove, Phase
@@ -31,17 +39,10 @@ class _KnownModels:
 
 
 class TableMoves:
-    """The moves of tables, as the catalog's cache shows them. Threads may share it.
-
-    Attributes:
-        lease_s: The length of a lease, in seconds.
-        now_s: The clock of leases.
-    """
+    """The moves of tables, as the catalog's cache shows them. Threads may share it."""
 
     def __init__(self, catalog: CatalogCache, features: frozenset[Feature]) -> None:
         """Start without known moves; nothing is sent."""
-        self.lease_s = catalog.lease_s
-        self.now_s = catalog.monotonic_s
         self._catalog = catalog
         self._features = features
         self._models: dict[tuple[str, str], _KnownModels] = {}
@@ -72,10 +73,8 @@ class TableMoves:
         move = None if entry is None else entry.move
         if entry is None or move is None:
             return None
-        if move.is_old:
-            refuse_old_table(table, move)
-            return None
-        if not move.is_running:
+        refuse_moved(table, move)
+        if move.is_old or not move.is_running:
             return None
         return CurrentMove((yield from self._move(table, entry)), move.phase)
 
@@ -112,12 +111,13 @@ class TableMoves:
         if move is None or bound.guarded is None:
             raise AssertionError(bound)
         own = kept_indexes(bound, entry)  # refuses a model with other indexes
+        refuse_moved(table, move)
         if move.is_old:
-            refuse_old_table(table, move)
-            target = own
             if move.phase is Phase.INDEXING:
-                target = with_new_indexes(own, (yield from self._move(table, entry)))
-            return (yield from write_row(target, change, context, history))
+                table_move = yield from self._move(table, entry)
+                own = with_new_indexes(own, table_move)
+                change = fitting_change(change, table_move)
+            return (yield from write_row(own, change, context, history))
         if not move.is_running:
             return (yield from write_row(own, change, context, history))
         table_move = yield from self._move(table, entry)
@@ -162,18 +162,28 @@ class TableMoves:
         move = entry.move
         assert move is not None
         other = yield from self._catalog.entry(move.other_table)
-        if other is None or other.move is None or other.move.other_table != table:
-            self.forget(table)
-            raise CatalogLeaseError(
-                "the catalog's entries of the two tables of a move contradict each other",
-                table=table,
-                other_table=move.other_table,
-                fix="try again; if that does not help, run the migration again",
-            )
+        # The old table may not have entered the first phase yet, or left the move already.
+        is_first = other is not None and other.move is None and not move.is_old
+        if other is None or not (is_first or _is_other_side(other.move, table, move)):
+            raise self._contradiction(table, move)
         tables = (table, move.other_table) if move.is_old else (move.other_table, table)
         entries = (entry, other) if move.is_old else (other, entry)
-        models = yield from self._models_of(tables)
+        try:
+            models = yield from self._models_of(tables)
+        except (RecordError, DeclarationError) as error:
+            # Also the record of the new table, until the move begins: it was read too early.
+            raise self._contradiction(table, move) from error
         return models.move(*entries, move.new_key_table)
+
+    def _contradiction(self, table: str, move: CatalogMove) -> CatalogLeaseError:
+        """Return the error for entries or records of two moments; the next attempt reads again."""
+        self.forget(table)
+        return CatalogLeaseError(
+            "the catalog's entries of the two tables of a move contradict each other",
+            table=table,
+            other_table=move.other_table,
+            fix="try again; if that does not help, run the migration again",
+        )
 
     def _models_of(self, tables: tuple[str, str]) -> Protocol[MovedModels]:
         old_table, new_table = tables
@@ -189,6 +199,10 @@ class TableMoves:
         return known.models
 
 
+def _is_other_side(other: CatalogMove | None, table: str, move: CatalogMove) -> bool:
+    return other is not None and other.other_table == table and other.is_old is not move.is_old
+
+
 def _decoded(stored: bytes, table: str) -> TableRecord:
     if not stored:
         raise ConflictError(
@@ -199,8 +213,8 @@ def _decoded(stored: bytes, table: str) -> TableRecord:
     return TableRecord.decode(stored, table)
 
 
-def refuse_old_table(table: str, move: CatalogMove) -> None:
-    """Raise an error if the rows of a table may be in the other table of its move already.
+def refuse_moved(table: str, move: CatalogMove) -> None:
+    """Raise an error if the rows of a table may be in the other table of its move.
 
     Raises:
         SchemaDriftError: They may.
@@ -211,6 +225,13 @@ def refuse_old_table(table: str, move: CatalogMove) -> None:
             table=table,
             other_table=move.other_table,
             phase=move.phase.name,
+            fix=f"use the model whose table is {move.other_table}",
+        )
+    if move.is_given_up:
+        raise SchemaDriftError(
+            "the move of rows to the table was given up",
+            table=table,
+            other_table=move.other_table,
             fix=f"use the model whose table is {move.other_table}",
         )
 

@@ -103,11 +103,12 @@ def _whole_model(
     names = set(declaration.indexes)
     whole = [
         model
-        for model in models.values()
+        for name, model in models.items()
         if {index.name for index in model.__schema__.indexes} == names
+        and rows.columns.keys() <= set(rows.models[name].fields.values())
     ]
-    model = max(whole, key=lambda each: len(each.__schema__.columns), default=None)
-    if model is None or {c.column for c in model.__schema__.columns} < rows.columns.keys():
+    model = next(iter(whole), None)
+    if model is None:
         raise ConfigurationError(
             "no single model has all columns and indexes of the table",
             table=table,

@@ -32,13 +32,15 @@ class CatalogMove:
     """A table's part in a move. The entries of both tables have it.
 
     Attributes:
-        phase: The phase. During a change, the two tables may differ by one phase.
+        phase: The phase. The two tables may differ by one phase: the new table enters a phase
+            first.
         other_table: The other table.
         is_old: Whether rows leave this table; else they come to it.
         new_key_table: The index table of the old table that orders its rows by their new keys.
             Empty if each row keeps its key.
-        floor_ms: In the new table from NEW on, the greatest timestamp of the old table's guards;
-            else 0.
+        floor_ms: The greatest timestamp of the guards of the tables from which this one was filled;
+            0 if it was filled by no move that has ended.
+        is_given_up: Whether the move is being given up: programs of the new class are refused.
     """
 
     phase: Phase
@@ -46,11 +48,20 @@ class CatalogMove:
     is_old: bool
     new_key_table: str = ""
     floor_ms: int = 0
+    is_given_up: bool = False
 
     @property
     def is_running(self) -> bool:
         """Whether rows may still be in the old table."""
         return self.phase < Phase.NEW
+
+    def is_of(self, other: CatalogMove) -> bool:
+        """Return whether both are phases of one move, seen from the same table."""
+        return (self.other_table, self.is_old, self.new_key_table) == (
+            other.other_table,
+            other.is_old,
+            other.new_key_table,
+        )
 
     def stored(self) -> dict[str, Any]:
         """Return the move as values of JSON."""
@@ -60,6 +71,7 @@ class CatalogMove:
             "old": self.is_old,
             "new keys": self.new_key_table,
             "floor": self.floor_ms,
+            "given up": self.is_given_up,
         }
 
     @classmethod
@@ -75,4 +87,5 @@ class CatalogMove:
             stored["old"],
             stored["new keys"],
             stored["floor"],
+            stored["given up"],
         )

@@ -31,22 +31,46 @@ def enter_phase(table: str, move: CatalogMove) -> Protocol[CatalogEntry]:
 
     def edit(entry: CatalogEntry | None) -> CatalogEntry:
         there = known(table, entry)
-        if there.move == move:
+        floor_ms = 0 if there.move is None else there.move.floor_ms
+        wanted = replace(move, floor_ms=max(move.floor_ms, floor_ms))
+        if there.move == wanted:
             return there
-        _refuse_step(table, there, move)
+        _refuse_step(table, there, wanted)
         return replace(
             there,
             epoch=next_epoch(there.epoch),
             state=TableState.READABLE,
             is_recorded=True,  # the translation of rows is made from the records
-            move=move,
+            move=wanted,
         )
+
+    return (yield from change_entry(table, edit))
+
+
+def give_up(table: str) -> Protocol[CatalogEntry | None]:
+    """Store that the move to a new table is being given up, under a new epoch.
+
+    From the next lease on, programs of the new class are refused. Return the table's new entry;
+    None if the catalog has none. An entry without a move is not changed.
+
+    Raises:
+        ConflictError: Rows may have been sealed already.
+    """
+
+    def edit(entry: CatalogEntry | None) -> CatalogEntry | None:
+        if entry is None or entry.move is None or entry.move.is_given_up:
+            return entry
+        _refuse_sealed(table, entry.move)
+        move = replace(entry.move, is_given_up=True)
+        return replace(entry, epoch=next_epoch(entry.epoch), move=move)
 
     return (yield from change_entry(table, edit))
 
 
 def leave_move(table: str) -> Protocol[CatalogEntry]:
     """Store that a table is in no move any more, under a new epoch; return its new entry.
+
+    The floor of an earlier move that has ended stays.
 
     Raises:
         ConflictError: Rows may have been sealed already.
@@ -55,22 +79,36 @@ def leave_move(table: str) -> Protocol[CatalogEntry]:
 
     def edit(entry: CatalogEntry | None) -> CatalogEntry:
         there = known(table, entry)
-        if there.move is None:
+        if there.move is None or (not there.move.is_running and not there.move.is_old):
             return there
-        if there.move.phase >= Phase.MOVING:
-            raise ConflictError(
-                "rows have been handed over, so the move cannot be given up",
-                table=table,
-                phase=there.move.phase.name,
-                fix="finish the move, then move the rows back by another one",
-            )
-        return replace(there, epoch=next_epoch(there.epoch), move=None)
+        _refuse_sealed(table, there.move)
+        floor_ms = there.move.floor_ms
+        ended = CatalogMove(Phase.NEW, there.move.other_table, is_old=False, floor_ms=floor_ms)
+        move = ended if floor_ms else None
+        return replace(there, epoch=next_epoch(there.epoch), move=move)
 
     return (yield from change_entry(table, edit))
 
 
+def _refuse_sealed(table: str, move: CatalogMove) -> None:
+    if move.phase >= Phase.MOVING:
+        raise ConflictError(
+            "rows have been handed over, so the move cannot be given up",
+            table=table,
+            phase=move.phase.name,
+            fix="finish the move by an upgrade; a downgrade then moves the rows back",
+        )
+
+
 def _refuse_step(table: str, entry: CatalogEntry, move: CatalogMove) -> None:
     now = entry.move
+    if now is not None and not now.is_running and now.is_of(move):
+        raise ConflictError(
+            "the move has ended",
+            table=table,
+            other_table=now.other_table,
+            fix="look at 'hbase-orm current': another program has finished it",
+        )
     if now is None or not now.is_running:
         refuse_exclusive_state(table, entry)
         busy = [n for n, index in entry.indexes.items() if index.build or _is_between(index.state)]
@@ -82,13 +120,12 @@ def _refuse_step(table: str, entry: CatalogEntry, move: CatalogMove) -> None:
                 fix="finish that first",
             )
         return
-    of_move = (now.other_table, now.is_old, now.new_key_table)
-    if of_move != (move.other_table, move.is_old, move.new_key_table):
+    if not now.is_of(move) or now.is_given_up:
         raise ConflictError(
-            "the rows of the table are part of another move",
+            "the rows of the table are part of another move, or of one that is being given up",
             table=table,
             other_table=now.other_table,
-            fix="finish that move first",
+            fix="finish that move first: by an upgrade, or by the downgrade that gives it up",
         )
     if move.phase - now.phase != 1:
         raise ConflictError(

@@ -17,30 +17,45 @@ from hbase_orm.migrate.operations.operation import (
     Migration,
     Operation,
 )
-from hbase_orm.migrate.operations.refusals import mismatch
+from hbase_orm.migrate.operations.refusals import mismatch, needs_exclusive
 from hbase_orm.migrate.operations.rows.estimates import rows_estimate
 from hbase_orm.migrate.operations.rows.exclusive_copy import ExclusiveCopy
 from hbase_orm.migrate.operations.rows.online_move import (
+    ONLINE,
     GivenUpMove,
     OnlineMove,
     begun_move,
     is_unfinished,
 )
 from hbase_orm.migrate.operations.rows.row_mover import RowMover
+from hbase_orm.migrate.operations.rows.steps import phase_of
 from hbase_orm.migrate.operations.source_text import call
 
 
-def row_mover(source: MigratedTable, target: MigratedTable, operation: str) -> RowMover:
+def row_mover(source: MigratedTable, target: MigratedTable, operation: str, begun: str) -> RowMover:
     """Return what moves the rows of one table to another: the seam for other ways to move rows.
 
     Exclusively, rows are copied. Otherwise they are handed over one by one while programs use both
-    tables. The move back from a table that has no rows yet gives the move to it up.
+    tables. What was begun in one way goes on in the same way. The move back from a table that has
+    no rows yet gives the move to it up.
+
+    Args:
+        source: The table until now.
+        target: The new table.
+        operation: The operation, as one line.
+        begun: The phase of the checkpoint; empty if nothing was begun.
+
+    Raises:
+        NeedsExclusiveUseError: The operation was begun exclusively.
     """
     if is_unfinished(target, source):
         return GivenUpMove(OnlineMove(target, source, operation))
-    if source.migration.options.exclusive and begun_move(source, target) is None:
-        return ExclusiveCopy(source, target)
-    return OnlineMove(source, target, operation)
+    is_online = begun.startswith(ONLINE) or begun_move(source, target) is not None
+    if is_online or not (source.migration.options.exclusive or begun):
+        return OnlineMove(source, target, operation)
+    if not source.migration.options.exclusive:
+        raise needs_exclusive(operation, source.name, "it was begun with --exclusive")
+    return ExclusiveCopy(source, target)
 
 
 @dataclass(frozen=True)
@@ -81,7 +96,8 @@ class MovingOperation(Operation):
         target = MigratedTable(migration, self.new_table)
         before, after = bool(source.before.period), bool(target.after.period)
         self.check_periods(source, before=before, after=after)
-        row_mover(source, target, self.describe()).run(checkpoint)
+        begun, _ = phase_of(checkpoint)
+        row_mover(source, target, self.describe(), begun).run(checkpoint)
 
     def _placed(self, migration: Migration) -> Migration:
         """Return the migration with the declarations of both tables under their own names.

@@ -89,12 +89,7 @@ class Moves:
     current: CurrentMove | None
     looks: int = 0
     looked: CurrentMove | None = None
-    lease_s: float = 30.0
-    time_s: float = 0.0
     is_idle: bool = False
-
-    def now_s(self) -> float:
-        return self.time_s
 
     def of(self, table: str) -> Protocol[CurrentMove | None]:
         yield from ()

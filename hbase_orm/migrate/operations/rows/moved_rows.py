@@ -9,7 +9,13 @@ from typing import Final
 
 from hbase_orm.binding.table_moves.moves_in_progress import with_new_indexes
 from hbase_orm.binding.table_moves.recorded_move import MovedModels
-from hbase_orm.errors import ConflictError, CorruptRowError, RowKeyError, ValidationError
+from hbase_orm.errors import (
+    CodecError,
+    ConflictError,
+    CorruptRowError,
+    RowKeyError,
+    ValidationError,
+)
 from hbase_orm.index.catalog.catalog import CatalogView, read_entry
 from hbase_orm.index.catalog.entry import CatalogEntry
 from hbase_orm.index.catalog.move_phases import Phase
@@ -17,7 +23,6 @@ from hbase_orm.index.entries.targets import (
     GUARD_COLUMN,
     GuardContext,
     GuardedTable,
-    with_guard,
 )
 from hbase_orm.index.upkeep.table_pages import scan_page
 from hbase_orm.index_admin.lease import TableLease
@@ -27,10 +32,10 @@ from hbase_orm.migrate.operations.refusals import mismatch
 from hbase_orm.migrate.operations.rows.row_edits import after_page
 from hbase_orm.migrate.operations.rows.row_walk import PageOutcome, RowFailure, failure_text
 from hbase_orm.moving.mover import check_page, move_page
-from hbase_orm.moving.translation import TableMove
-from hbase_orm.ops import KeyRange, Protocol
+from hbase_orm.moving.translation import TableMove, data_cells
+from hbase_orm.ops import KeyRange, Protocol, Row
 
-_MISFITS: Final = (CorruptRowError, ValidationError, RowKeyError)
+_MISFITS: Final = (CodecError, CorruptRowError, RowKeyError, ValidationError)
 
 
 @dataclass
@@ -52,17 +57,39 @@ class MovedRows:
     note_guard: Callable[[int], None]
 
     def indexed_page(self, name: str, key_range: KeyRange, rows: int) -> Protocol[PageOutcome]:
-        """Put the entries of a page's rows into the index of new keys and the new indexes."""
+        """Put the entries of a page's rows into the index of new keys and the new indexes.
+
+        Rows that do not fit the new table are left out and reported, before any row moves.
+        """
         old = self.models.old.guarded
         assert old is not None
-        lease = self._lease()
-        columns = with_guard(old.existence_columns)
+        columns = (*old.families, GUARD_COLUMN)
         context = self.source.runtime.guard_context
         page = yield from scan_page(name, columns, key_range, rows, context)
         rejected: dict[bytes, str] = {}
-        yield from RowReindexer(lease).reindex([row.key for row in page], rejected)
+        for row in page:
+            try:
+                self._translate(old, row)
+            except _MISFITS as error:
+                rejected[row.key] = failure_text(error)
+        fitting = [row.key for row in page if row.key not in rejected]
+        yield from RowReindexer(self._lease()).reindex(fitting, rejected)
         failures = [RowFailure(name, key, why.splitlines()[0]) for key, why in rejected.items()]
-        return PageOutcome(len(page), after_page(page), len(page), tuple(failures))
+        return PageOutcome(len(page), after_page(page), len(fitting), tuple(failures))
+
+    def _translate(self, old: GuardedTable, row: Row) -> None:
+        """Raise an error if a row cannot be put into the new table."""
+        cells = data_cells(row)
+        if not old.exists(cells):
+            return
+        moved = self.models.translation.to_new(Row(row.key, cells))
+        if self.models.translation.old_key(moved.key) != row.key:
+            raise CorruptRowError(
+                "the old key cannot be computed from the row's new key",
+                table=old.table,
+                row=row.key,
+                new_row=moved.key,
+            )
 
     def _lease(self) -> TableLease:
         """Return a lease on the old table with the indexes that its writers maintain."""

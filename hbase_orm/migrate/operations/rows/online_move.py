@@ -13,28 +13,28 @@ old table keeps its rows until it is dropped.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Final
 
-from hbase_orm.binding.table_creation.existing_tables import described
-from hbase_orm.binding.table_creation.model_tables import drop_table
+from hbase_orm.binding.table_creation.existing_tables import TableWarnings, described
+from hbase_orm.binding.table_creation.model_tables import create, drop_table
 from hbase_orm.binding.table_creation.table_descriptors import index_table
+from hbase_orm.binding.table_creation.table_records import new_table_id
 from hbase_orm.binding.table_moves.recorded_move import MovedModels, moved_models
 from hbase_orm.errors import (
     ConfigurationError,
-    ConflictError,
     DeclarationError,
 )
-from hbase_orm.index.catalog.catalog import read_entry
+from hbase_orm.index.catalog.catalog import catalog_descriptor, read_entry
 from hbase_orm.index.catalog.entry import CatalogEntry
 from hbase_orm.index.catalog.move_phases import CatalogMove, Phase
-from hbase_orm.index.catalog.move_steps import enter_phase, leave_move
+from hbase_orm.index.catalog.move_steps import enter_phase, give_up, leave_move
 from hbase_orm.migrate.errors import MigrationStoppedError
 from hbase_orm.migrate.operations import record_edits as edits
 from hbase_orm.migrate.operations.migrated_table import MigratedTable
 from hbase_orm.migrate.operations.operation import Checkpoint, Progress
-from hbase_orm.migrate.operations.rebuilt import models_of, named_declaration
+from hbase_orm.migrate.operations.rebuilt import named_declaration
 from hbase_orm.migrate.operations.refusals import RefusedRowsError, mismatch, needs_exclusive
 from hbase_orm.migrate.operations.rows.moved_rows import MovedRows
 from hbase_orm.migrate.operations.rows.row_walk import (
@@ -52,13 +52,17 @@ from hbase_orm.ops import (
     ask,
 )
 from hbase_orm.ops.waits import wait
-from hbase_orm.record.declaration import Declaration
+from hbase_orm.record.declaration import Declaration, TableRecord
+from hbase_orm.record.store import change_record
 
-_CREATE: Final = "create"
-_INDEX: Final = "index"
-_MOVE: Final = "move"
-_CHECK: Final = "check"
-_CLOSE: Final = "close"
+ONLINE: Final = "online "
+"""How the names of all steps of an online move begin."""
+
+_CREATE: Final = f"{ONLINE}create"
+_INDEX: Final = f"{ONLINE}index"
+_MOVE: Final = f"{ONLINE}move"
+_CHECK: Final = f"{ONLINE}check"
+_CLOSE: Final = f"{ONLINE}close"
 _STEPS: Final = ("", _CREATE, _INDEX, _MOVE, _CHECK, _CLOSE)
 _FLOOR: Final = "newest guard of the old table"
 _ROWS: Final = "rows of the old table"
@@ -102,17 +106,20 @@ class OnlineMove:
             PhaseCheckpoint(checkpoint, _CREATE, self._kept).save({})
             self._create()
             self._stop_before(Phase.INDEXING)
-            self._enter(Phase.INDEXING)
+            self._enter(self.target, Phase.INDEXING)
             self.target.change(partial(edits.reopened, after=self.target.after))
+            self._enter(self.source, Phase.INDEXING)
             self._wait("wait until all programs write the new indexes")
         if place <= _STEPS.index(_INDEX):
             self._walk(_INDEX, "index rows", self._rows.indexed_page, checkpoint)
         if place <= _STEPS.index(_MOVE):
+            self._enter(self.target, Phase.PREPARED)
             self._stop_before(Phase.PREPARED)
-            self._enter(Phase.PREPARED)
+            self._enter(self.source, Phase.PREPARED)
             self._wait("wait until all programs of the old class have stopped")
             self._stop_before(Phase.MOVING)
-            self._enter(Phase.MOVING)
+            self._enter(self.target, Phase.MOVING)
+            self._enter(self.source, Phase.MOVING)
             self._walk(_MOVE, "move rows", self._rows.moved_page, checkpoint)
         if place <= _STEPS.index(_CHECK):
             self._stop_before(Phase.NEW)
@@ -120,7 +127,9 @@ class OnlineMove:
                 self._wait("wait until all programs hand rows over")
             self._walk(_CHECK, "check rows", self._rows.checked_page, checkpoint)
         PhaseCheckpoint(checkpoint, _CLOSE, self._kept).save({})
-        self._enter(Phase.NEW, floor_ms=int(self._kept.get(_FLOOR, "0")))
+        floor_ms = int(self._kept.get(_FLOOR, "0"))
+        self._enter(self.target, Phase.NEW, floor_ms)
+        self._enter(self.source, Phase.NEW)
         self.source.change(partial(edits.closed, why=self._moved))
         self._wait("wait until no program reads the old table")
         self._drop_new_key_table()
@@ -128,32 +137,29 @@ class OnlineMove:
     def give_up(self) -> None:
         """End a move in which no row was handed over, and drop the new table.
 
+        Programs of the new class are refused first: they would miss what programs of the old class
+        write when these do not maintain the new indexes any more.
+
         Raises:
             ConflictError: Rows have been handed over.
         """
-        entries = self._entries()
-        for entry in entries:
-            self._refuse_handed_over(entry)
-        if self.target.recorded_or_none() is not None:
-            self.target.change(partial(edits.closed, why=self._filled))
-        tables = (self.source, self.target)
-        for table, entry in zip(tables, entries, strict=True):
-            if entry is not None and entry.move is not None and entry.move.is_running:
-                self.source.run(leave_move(table.name))
-                self.source.runtime.writer.moves.forget(table.name)
-        self._wait("wait until no program uses the new table")
+        old, new = self.source.name, self.target.name
+        if (entry := self._entry_of(self.target)) is not None and entry.move is not None:
+            self.source.run(give_up(new))
+            self.source.runtime.writer.moves.forget(new)
+            self._wait("wait until no program uses the new table")
+        entry = self._entry_of(self.source)
+        if entry is not None and self._is_own(entry.move):
+            self.source.run(leave_move(old))
+            self.source.runtime.writer.moves.forget(old)
+            self._wait("wait until no program writes the new indexes")
         DropTable(self.target.declared).run(self.source.migration, NoCheckpoint())
         self.source.run(drop_table(self._new_keys_name))
 
-    def _refuse_handed_over(self, entry: CatalogEntry | None) -> None:
-        move = None if entry is None else entry.move
-        if move is not None and move.phase is Phase.MOVING:
-            raise ConflictError(
-                "rows have been handed over, so the move cannot be given up",
-                table=self.source.name,
-                phase=move.phase.name,
-                fix="finish the move by an upgrade; a downgrade then moves the rows back",
-            )
+    def _is_own(self, move: CatalogMove | None) -> bool:
+        """Return whether a move of the old table is this one, and has not ended."""
+        is_old = move is not None and move.is_old and move.is_running
+        return is_old and move is not None and move.other_table == self.target.name
 
     # --- the tables -------------------------------------------------------------------------------
 
@@ -218,19 +224,31 @@ class OnlineMove:
             refuse_existing(self.target)
 
     def _create(self) -> None:
-        """Create the new table, closed, and the index of new keys."""
+        """Create the new table and the index of new keys.
+
+        The record is written before the table is created, and contradicts every class until the
+        move begins: programs of the new class would take the table for an empty one.
+        """
         record = self.target.recorded_or_none()
-        why = "" if record is None else edits.closed_why(record)
-        if why == f"moved to {self.source.name}":
+        if record is not None and edits.closed_why(record) == f"moved to {self.source.name}":
             DropTable(self.target.declared).run(self.source.migration, NoCheckpoint())
-            why = ""
-        _, new = self._entries()
-        if why != self._filled and (new is None or new.move is None or not new.move.is_running):
-            models = models_of(self.target, self.target.after)
-            self.source.migration.engine.create_tables(*models.values())
-            self.target.change(partial(edits.closed, why=self._filled))
+        entry = self._entry_of(self.target)
+        if entry is None or entry.move is None or not entry.move.is_running:
+            self.source.run(self._created_closed())
         if self._new_key_table:
             self.source.run(self._created_new_key_table())
+
+    def _created_closed(self) -> Protocol[None]:
+        after = named_declaration(self.target, self.target.after)
+
+        def edit(record: TableRecord | None) -> TableRecord:
+            return record or TableRecord(new_table_id(), edits.closed(after, self._filled))
+
+        yield from create_if_missing(CreateTable(catalog_descriptor()))
+        record = yield from change_record(self.target.name, edit)
+        warnings = TableWarnings()
+        yield from create(self._models.new, record.table_id, warnings)
+        warnings.log()
 
     def _created_new_key_table(self) -> Protocol[None]:
         """Create the index table of new keys with the regions of the new table."""
@@ -246,29 +264,21 @@ class OnlineMove:
 
     # --- phases -----------------------------------------------------------------------------------
 
-    def _entries(self) -> tuple[CatalogEntry | None, CatalogEntry | None]:
-        """Return the catalog's entries of the old and the new table."""
-        return (
-            self.source.run(read_entry(self.source.name)),
-            self.source.run(read_entry(self.target.name)),
-        )
+    def _entry_of(self, table: MigratedTable) -> CatalogEntry | None:
+        return self.source.run(read_entry(table.name))
 
-    def _enter(self, phase: Phase, floor_ms: int = 0) -> None:
-        """Enter a phase with both tables, unless they are in it already."""
+    def _enter(self, table: MigratedTable, phase: Phase, floor_ms: int = 0) -> None:
+        """Enter a phase with one of the tables, unless it is in the phase or a later one."""
         self._report(f"enter the phase {phase.name}")
-        old, new = self.source.name, self.target.name
-        moves = {
-            old: CatalogMove(phase, new, is_old=True, new_key_table=self._new_key_table),
-            new: CatalogMove(phase, old, is_old=False, new_key_table=self._new_key_table),
-        }
-        for table, move in moves.items():
-            floor = floor_ms if table == new else 0
-            entry = self.source.run(read_entry(table))
-            now = None if entry is None else entry.move
-            if now is not None and now.is_running and now.phase >= phase:
-                continue
-            self.source.run(enter_phase(table, replace(move, floor_ms=floor)))
-            self.source.runtime.writer.moves.forget(table)
+        is_old = table is self.source
+        other = self.target if is_old else self.source
+        move = CatalogMove(phase, other.name, is_old, self._new_key_table, floor_ms)
+        entry = self._entry_of(table)
+        now = None if entry is None else entry.move
+        if now is not None and now.is_of(move) and not now.is_given_up and now.phase >= phase:
+            return
+        self.source.run(enter_phase(table.name, move))
+        self.source.runtime.writer.moves.forget(table.name)
 
     def _stop_before(self, phase: Phase) -> None:
         if (self.source.migration.options.stop_before or "").upper() == phase.name:
@@ -310,6 +320,7 @@ class OnlineMove:
         position = walk.run([self.source.name])
         self._kept[_ROWS] = str(position.rows)
         if position.failed:
+            of_step.save({})  # the next run looks at all rows again
             named = [f"{each.row!r}: {each.reason}" for each in position.failures[:10]]
             raise RefusedRowsError(
                 "rows of the old table do not decode or do not fit the new one",
@@ -334,16 +345,18 @@ class GivenUpMove:
 
 
 def is_unfinished(source: MigratedTable, target: MigratedTable) -> bool:
-    """Return whether a copy or move to a table has moved no row, or the table was never made."""
+    """Return whether a copy or move to a table was begun and has not ended, or made no table."""
     record = target.recorded_or_none()
     if record is None:
         old = source.recorded_or_none()
-        return (
-            old is not None
-            and not edits.closed_why(old)
-            and (target.run(described(target.name)) is None)
-        )
-    return edits.closed_why(record) == f"filled from {source.name}" or (
+        is_open = old is not None and not edits.closed_why(old)
+        return is_open and target.run(described(target.name)) is None
+    if edits.closed_why(record) == f"filled from {source.name}":
+        return True
+    entry = target.run(read_entry(target.name))
+    move = None if entry is None else entry.move
+    is_to_target = move is not None and not move.is_old and move.other_table == source.name
+    return (is_to_target and move is not None and move.is_running) or (
         begun_move(source, target) is not None
     )
 

@@ -151,6 +151,7 @@ def test_entries_with_a_move_are_stored_so_that_earlier_releases_refuse_them(
         "old": True,
         "new keys": "old_new_keys",
         "floor": 7,
+        "given up": False,
     }
     for damage in ({"phase": "UNHEARD OF"}, {"phase": 3}):
         stored["move"] |= damage
