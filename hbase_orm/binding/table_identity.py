@@ -102,6 +102,16 @@ def seen_table(table: str) -> Protocol[SeenTable | None]:
     return SeenTable(table_id, frozenset(each.created_ms for each in regions) - {0})
 
 
+def is_same_table(now: SeenTable, seen: SeenTable) -> bool:
+    """Return whether a table is the one that was seen before: same id, and a region as old.
+
+    The result is False too if all regions were split, or if the table was truncated.
+    """
+    is_undecided = not (now.regions_ms and seen.regions_ms)
+    has_seen_region = is_undecided or bool(now.regions_ms & seen.regions_ms)
+    return now.table_id == seen.table_id and has_seen_region
+
+
 def refuse_later_table(table: str, seen: SeenTable | None) -> Protocol[None]:
     """Raise an error if a table is another one than before; call it right before a removal.
 
@@ -112,12 +122,8 @@ def refuse_later_table(table: str, seen: SeenTable | None) -> Protocol[None]:
             program has created or truncated it. It is also raised if all regions were split.
     """
     now = yield from seen_table(table)
-    if now is None:
+    if now is None or (seen is not None and is_same_table(now, seen)):
         return
-    if seen is not None and now.table_id == seen.table_id:
-        is_undecided = not (now.regions_ms and seen.regions_ms)
-        if is_undecided or now.regions_ms & seen.regions_ms:
-            return
     raise ConflictError(
         "another program has created or truncated the table at the same time",
         table=table,

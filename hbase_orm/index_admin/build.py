@@ -145,11 +145,15 @@ class IndexBuild:
         yield from self._replace_lost_tables(entry)
         old = entry.indexes.get(self._name)
         if old is not None and old.state is IndexState.READABLE and not old.build:
-            has_table = yield from _exists(old.table or self._declared.table)
+            old_table = old.table or self._declared.table
+            has_table = yield from _exists(old_table)
             if has_table and not rebuild and not old.is_manual:
                 return
-            if not old.is_manual:
-                yield from self._stop_reading(has_readers=has_table)
+            if not old.is_manual and not (
+                yield from self._stop_reading(old_table, has_readers=has_table)
+            ):  # another program has built the index, or made the table again, since it was read
+                yield from self._build(rebuild=rebuild)
+                return
         index = yield from self._begin()
         if self._is_lww and not index.is_manual:
             yield from self._wait()  # rows have no epoch to show which were written meanwhile
@@ -183,15 +187,27 @@ class IndexBuild:
                 continue
             table = known.table or index.table
             lost += [] if (yield from _exists(table)) else [(index, table)]
-        for index, _ in lost:
-            yield from build.stop_reading(self._table, index.name, is_lww=self._is_lww)
-        if not lost:
+        # Another program may have built an index again, or made its base table again, since the
+        # entry was read. Then the index has a table of another name, and nothing is missing.
+        stopped = False
+        for index, table in lost:
+            stopped |= yield from self._stop_queries(index, table)
+        if not stopped:
             return
         self._forget_catalog()
         # No reader may take an empty table for the index.
         yield from self._pause(0.0)
         for index, table in lost:
-            yield from tables.ensure_index_table(self._bound, index.name, table)
+            now = yield from self._lease.refresh()
+            if now.keeps(index.name, index.table, table):
+                yield from tables.ensure_index_table(self._bound, index.name, table)
+
+    def _stop_queries(self, index: IndexTarget, table: str) -> Protocol[bool]:
+        """Stop queries from using an index whose table is `table`; return whether it still is."""
+        now = yield from build.stop_reading(
+            self._table, index.name, is_lww=self._is_lww, seen=table
+        )
+        return now.keeps(index.name, index.table, table)
 
     # --- steps ------------------------------------------------------------------------------------
 
@@ -219,11 +235,13 @@ class IndexBuild:
         self._forget_catalog()
         return entry.indexes[self._name]
 
-    def _stop_reading(self, *, has_readers: bool) -> Protocol[None]:
-        yield from build.stop_reading(self._table, self._name, is_lww=self._is_lww)
+    def _stop_reading(self, table: str, *, has_readers: bool) -> Protocol[bool]:
+        """Stop queries from using the index; return False if its table is not `table` any more."""
+        is_stopped = yield from self._stop_queries(self._declared, table)
         self._writer.catalog.forget(self._table)
-        if has_readers:
+        if is_stopped and has_readers:
             yield from self._pause(0.0)
+        return is_stopped
 
     def _backfill(self, index: CatalogIndex) -> Protocol[bool]:
         """Write the entries of all rows; return whether another process finished the build."""

@@ -97,6 +97,21 @@ def replace_record(table: str, seen: bytes, record: TableRecord) -> Protocol[Non
     raise changed_record(table)
 
 
+def take_back_record(table: str, own: TableRecord, before: bytes) -> Protocol[None]:
+    """Undo `replace_record`, unless another program has changed the record since.
+
+    Args:
+        table: The table.
+        own: The record that the caller has written.
+        before: The bytes of the record before; empty if there was none.
+    """
+    for tries in range(1, CHANGES.attempts + 1):
+        _, stored = yield from read_cells(table)
+        if stored != own.encode() or (yield from _swap(table, stored, before)):
+            return
+        yield from CHANGES.pause(tries)
+
+
 def changed_record(table: str) -> ConflictError:
     """Return the error for a record that another program has changed since it was read."""
     return ConflictError(

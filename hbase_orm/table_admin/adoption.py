@@ -16,7 +16,14 @@ from hbase_orm.binding.recorded_models import compared, drift_error
 from hbase_orm.binding.table_creation.existing_anchors import with_existing_anchors
 from hbase_orm.binding.table_creation.existing_tables import described, refuse_numbers
 from hbase_orm.binding.table_creation.table_records import give_id, new_table_id
-from hbase_orm.binding.table_identity import Identity, identity, newest_region_ms
+from hbase_orm.binding.table_identity import (
+    Identity,
+    SeenTable,
+    identity,
+    is_same_table,
+    newest_region_ms,
+    seen_table,
+)
 from hbase_orm.errors import (
     ConflictError,
     RecordError,
@@ -41,7 +48,13 @@ from hbase_orm.ops import (
 from hbase_orm.record.declaration import Declaration, RecordedRows, TableRecord
 from hbase_orm.record.differences import Weight
 from hbase_orm.record.snapshots import declaration_of, rows_of
-from hbase_orm.record.store import ID_ATTRIBUTE, changed_record, read_record, replace_record
+from hbase_orm.record.store import (
+    ID_ATTRIBUTE,
+    changed_record,
+    read_record,
+    replace_record,
+    take_back_record,
+)
 from hbase_orm.schema import TableSchema, record_types_of
 from hbase_orm.table_admin.sampling import Sample, kind_of, sample_tables
 
@@ -91,11 +104,13 @@ class AdoptionPlan:
         adoption: The adoption, as it is shown to users.
         stored: The bytes of the present record; empty if there is none.
         without_id: The existing tables that do not have the id of the new record.
+        seen: The existing tables as they were before their rows were sampled, by name.
     """
 
     adoption: Adoption
     stored: bytes = b""
     without_id: tuple[str, ...] = ()
+    seen: Mapping[str, SeenTable] = field(default_factory=dict[str, SeenTable])
 
 
 def plan_adoption(
@@ -130,6 +145,11 @@ def plan_adoption(
     reason = yield from _reason(stored, bounds, ids, features)
     if reason == "recorded already":
         return AdoptionPlan(Adoption(pattern, models, reason, tuple(live)))
+    seen: dict[str, SeenTable] = {}
+    for name in live:
+        yield from ask(RenewTimeLimit())
+        there = yield from seen_table(name)
+        seen |= {} if there is None else {name: there}
     placed = [[_in_table(bound, name) for bound in bounds] for name in live]
     sample = yield from sample_tables(placed, rows)
     if sample.undecodable:
@@ -157,14 +177,15 @@ def plan_adoption(
         can_set_id,
     )
     without_id = [name for name, each in ids.items() if can_set_id and each != table_id]
-    return AdoptionPlan(adoption, stored, tuple(without_id))
+    return AdoptionPlan(adoption, stored, tuple(without_id), seen)
 
 
 def adopt(plan: AdoptionPlan) -> Protocol[None]:
     """Write the record of an adoption.
 
     Raises:
-        ConflictError: Another program has written the record in the meantime.
+        ConflictError: Another program has written the record in the meantime. Or it has dropped the
+            table, or made it again, since its rows were sampled: then the record is taken back.
     """
     record = plan.adoption.record
     if record is None:
@@ -182,7 +203,29 @@ def adopt(plan: AdoptionPlan) -> Protocol[None]:
     except ConflictError:
         yield from _return_ids(plan)
         raise
+    if not (yield from _has_sampled_tables(plan, record)):
+        yield from take_back_record(plan.adoption.table, record, plan.stored)
+        raise ConflictError(
+            "another program has dropped the table, or made it again, while it was adopted",
+            table=plan.adoption.table,
+            fix="adopt the present table again, if there is one",
+        )
     yield from require_record(plan.adoption.table)
+
+
+def _has_sampled_tables(plan: AdoptionPlan, record: TableRecord) -> Protocol[bool]:
+    """Return whether the tables are those that were sampled; of periods, some may be missing."""
+    remaining = False
+    for name, seen in plan.seen.items():
+        yield from ask(RenewTimeLimit())
+        now = yield from seen_table(name)
+        if now is None:
+            continue
+        wanted_id = record.table_id if plan.adoption.has_id else seen.table_id
+        if not is_same_table(now, replace(seen, table_id=wanted_id)):
+            return False
+        remaining = True
+    return remaining
 
 
 def _return_ids(plan: AdoptionPlan) -> Protocol[None]:

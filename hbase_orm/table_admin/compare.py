@@ -10,7 +10,7 @@ from typing import Final
 from hbase_orm.binding.bound_model import BoundModel
 from hbase_orm.binding.table_creation.existing_tables import KEY_ATTRIBUTE, described, is_unknown
 from hbase_orm.binding.table_creation.table_descriptors import SLOP
-from hbase_orm.errors import RejectedError
+from hbase_orm.errors import RecordError, RejectedError
 from hbase_orm.gateway.base import Feature
 from hbase_orm.index.catalog import catalog
 from hbase_orm.index.catalog.declaration_text import declaration_texts, key_text
@@ -53,11 +53,13 @@ class ComparedTable:
             check for each table.
         record: The record of the table, which an alteration updates. None if no table exists or the
             record is missing, damaged or of an earlier table; then nothing is updated.
+        record_error: The error of a damaged record, or of one of a newer release; else None.
     """
 
     declared: DeclaredTable
     checks: tuple[TableCheck, ...]
     record: TableRecord | None
+    record_error: RecordError | None = None
 
     @property
     def differences(self) -> Iterator[TableDifference]:
@@ -105,7 +107,9 @@ class TableComparison:
             checks = [TableCheck(check.table, check.models, whole)]
         else:
             checks.insert(0, TableCheck(declared.table, declared.models, of_record))
-        return ComparedTable(declared, tuple(checks), known.record if exists else None)
+        if not exists:
+            return ComparedTable(declared, tuple(checks), None)
+        return ComparedTable(declared, tuple(checks), known.record, known.error)
 
     def _of_table(
         self, declared: DeclaredTable, actual: TableDescriptor | None, known: RecordRead

@@ -11,11 +11,11 @@ from hbase_orm.binding.table_creation.table_descriptors import bare, index_table
 from hbase_orm.index.catalog.declaration_text import copies_columns
 from hbase_orm.index.catalog.differences import difference_of
 from hbase_orm.index.catalog.entry import (
+    HOW_TO_FINISH,
     VERSION_COLUMN,
     CatalogEntry,
     CatalogIndex,
     IndexState,
-    TableState,
 )
 from hbase_orm.ops import FamilyDescriptor, Protocol, RenewTimeLimit, TableDescriptor, ask
 from hbase_orm.schema import IndexSchema
@@ -82,6 +82,12 @@ class IndexComparison:
             differing += yield from self._of_index(index, entry.indexes.get(index.name))
         return differing
 
+    @property
+    def _build(self) -> str:
+        """How an index gets its entries; no build begins while the table is loaded or truncated."""
+        state = None if self._entry is None else self._entry.state_without_hold
+        return _BUILD if state is None else HOW_TO_FINISH.get(state, _BUILD)
+
     def _of_entry(self, entry: CatalogEntry) -> Iterator[TableDifference]:
         table, guarded = self._bound.schema.table, self._bound.guarded
         if guarded is not None and entry.is_lww != guarded.is_lww:
@@ -96,9 +102,10 @@ class IndexComparison:
                 if entry.is_lww
                 else "add thrift2=host:9091 to the URL",
             )
-        if entry.state is TableState.LOADING:
-            fix = "wait for the load, or run an interrupted load again"
-            yield TableDifference(table, "catalog", "LOADING", "READABLE", Drift.NOTE, fix)
+        state = entry.state_without_hold
+        if state is not None and state in HOW_TO_FINISH:
+            fix = HOW_TO_FINISH[state]
+            yield TableDifference(table, "catalog", state.value, "READABLE", Drift.NOTE, fix)
         declared = self._bound.indexes
         known = entry.indexes.get(VERSION_COLUMN)
         own = declared.get(VERSION_COLUMN)
@@ -120,7 +127,7 @@ class IndexComparison:
             if index.maintained == "manual":
                 fix = "build the index before it is queried: 'hbase-orm index build'"
                 return [TableDifference(table, subject, "", "manual", Drift.NOTE, fix)]
-            return [TableDifference(table, subject, "", "declared", Drift.MISSING, _BUILD)]
+            return [TableDifference(table, subject, "", "declared", Drift.MISSING, self._build)]
         differs = difference_of(index.name, self._bound.indexes, known.entries)
         if differs is not None:
             fix = _OTHER_KEY if differs == "another row key" else _DROP_AND_BUILD
@@ -129,14 +136,16 @@ class IndexComparison:
         differing = []
         if known.state is not IndexState.READABLE:
             is_built = known.state is IndexState.WRITE_ONLY
-            fix = _BUILD if is_built else "finish the drop: 'hbase-orm index drop'"
+            fix = self._build if is_built else "finish the drop: 'hbase-orm index drop'"
             differing.append(
                 TableDifference(table, subject, known.state.value, "READABLE", Drift.MISSING, fix)
             )
         name = known.table or index.table
         existing = yield from described(name)
         if existing is None:
-            missing = TableDifference(name, f"{subject}: table", "", name, Drift.MISSING, _BUILD)
+            missing = TableDifference(
+                name, f"{subject}: table", "", name, Drift.MISSING, self._build
+            )
             return [*differing, missing]
         return [
             *differing,

@@ -119,7 +119,8 @@ class LiveTables(ABC):
             TableHeldError: Another program uses a table exclusively; nothing was changed. For a
                 table without indexes, a use that begins after the check is not noticed.
             SchemaError: The rows of a table with indexes have no guards, or an index that the model
-                does not declare has no table; nothing was changed.
+                does not declare has no table; or the record of a table cannot be read
+                (`RecordError`). Nothing was changed.
         """
         check_pace(None, gateway_timeout_s)
         if Feature.SCHEMA not in self._runtime.features:
@@ -181,7 +182,8 @@ class LiveTables(ABC):
                 dictionary or to sequences. No record was written.
             TableNotFoundError: A table does not exist; no record was written.
             RecordError: A newer version of the library wrote the record.
-            ConflictError: Another program has written the record meanwhile.
+            ConflictError: Another program has written the record meanwhile, or has dropped the
+                table or made it again.
             TableHeldError: Another program uses a table exclusively; no record was written. A use
                 that begins after the check is not noticed.
             ConfigurationError: `rows` is not a number of rows.

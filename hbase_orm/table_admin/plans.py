@@ -55,11 +55,14 @@ def planned_changes(comparisons: Iterable[ComparedTable]) -> list[TableChange]:
     """Return the changes for the differences in `comparisons`, in the order in which they are made.
 
     Raises:
+        RecordError: The record of a table is damaged, or a newer version of the library wrote it.
         SchemaDriftError: A model contradicts the rows of its table.
         TableNotFoundError: A table does not exist.
     """
     every = [*comparisons]
     for comparison in every:
+        if comparison.record_error is not None:
+            raise comparison.record_error
         _refuse_contradiction(comparison)
     for comparison in every:
         _refuse_missing_table(comparison)

@@ -45,10 +45,12 @@ class RecordRead:
     Attributes:
         record: The record; None if it is missing, could not be read, or is that of another table.
         problem: What is wrong with the record; None if nothing is.
+        error: The error of a damaged record, or of one of a newer release; else None.
     """
 
     record: TableRecord | None
     problem: TableDifference | None = None
+    error: RecordError | None = None
 
     def families(self) -> dict[bytes, FamilyDescriptor]:
         """Return the recorded families by name."""
@@ -69,7 +71,8 @@ def read(declared: DeclaredTable, features: frozenset[Feature]) -> Protocol[Reco
         if record is not None:
             _refuse_unreadable(record, declared)
     except RecordError as error:
-        return RecordRead(None, _problem(table, error.text, Drift.CONTRADICTION, error.fix))
+        unreadable = _problem(table, error.text, Drift.CONTRADICTION, error.fix)
+        return RecordRead(None, unreadable, error)
     except RejectedError as error:
         fix = "ask for the permission to read the catalog"
         return RecordRead(None, _problem(table, str(error), Drift.UNDECIDED, fix))

@@ -100,7 +100,8 @@ class TableAdmin(ABC):
 
         Raises:
             SchemaError: A model contradicts its table (`SchemaDriftError`), or two models of one
-                table declare it differently; nothing was changed.
+                table declare it differently, or the record of a table cannot be read
+                (`RecordError`); nothing was changed.
             TableNotFoundError: A table does not exist; nothing was changed.
             DataLossError: A change would lose data; nothing was changed.
             FeatureMissingError: The engine has no Thrift2 gateway; nothing was changed.

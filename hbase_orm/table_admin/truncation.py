@@ -23,7 +23,7 @@ from hbase_orm.binding.table_identity import (
     refuse_later_table,
     seen_table,
 )
-from hbase_orm.errors import RecordError, SchemaError, TableNotFoundError
+from hbase_orm.errors import SchemaError, TableNotFoundError
 from hbase_orm.gateway.base import Feature
 from hbase_orm.index.catalog import catalog
 from hbase_orm.index.catalog.entry import CatalogEntry, TableState
@@ -120,6 +120,8 @@ def truncate(
         TableHeldError: Another program uses a table exclusively; nothing was changed.
         SchemaError: The rows of a table with indexes have no guards, or the table of an index that
             the model does not declare is missing; nothing was changed.
+        RecordError: The record of a table is damaged, or a newer version of the library wrote it;
+            nothing was changed.
     """
     checked: list[Truncation] = []
     for bound in bounds:
@@ -178,13 +180,14 @@ def _check(
 
 
 def _is_recorded(bound: BoundModel, features: frozenset[Feature]) -> Protocol[bool]:
-    """Return whether a table has a record that was written for it."""
+    """Return whether a table has a record that was written for it.
+
+    Raises:
+        RecordError: The record is damaged, or a newer version of the library wrote it.
+    """
     if bound.schema.is_foreign:
         return False
-    try:
-        record = yield from read_record(bound.declared_table)
-    except RecordError:
-        return False
+    record = yield from read_record(bound.declared_table)
     if record is None:
         return False
     return (yield from identity(record, bound.tables, features)) is Identity.SAME

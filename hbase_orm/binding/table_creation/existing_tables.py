@@ -7,9 +7,10 @@ from dataclasses import replace
 from typing import Final
 
 from hbase_orm.binding.bound_model import BoundModel
-from hbase_orm.errors import SchemaError, TableNotFoundError
+from hbase_orm.errors import ConflictError, SchemaError, TableNotFoundError
+from hbase_orm.index.catalog.catalog import read_entry
 from hbase_orm.index.catalog.declaration_text import key_text
-from hbase_orm.index.catalog.entry import CatalogEntry, IndexState, TableState
+from hbase_orm.index.catalog.entry import CatalogEntry, CatalogIndex, IndexState, TableState
 from hbase_orm.index.entries.targets import GUARD_FAMILY, IndexTarget
 from hbase_orm.index.protocol.covering import covering_cells
 from hbase_orm.numbering.create_tables import FORMAT_ATTRIBUTE
@@ -142,6 +143,7 @@ def check_index_tables(
     Raises:
         SchemaError: The guard family is missing, or the table of an index is missing. Or the table
             is empty, but a covering index has entries.
+        ConflictError: Another program has given the index another table since the entry was read.
     """
     schema = bound.schema
     if schema.is_guarded and GUARD_FAMILY not in {family.name for family in existing.families}:
@@ -153,7 +155,7 @@ def check_index_tables(
         )
     if entry is None or is_unwritten(entry) or bound.guarded is None:
         return
-    if entry.state is TableState.TRUNCATING:
+    if entry.state_without_hold is TableState.TRUNCATING:
         return  # nothing writes the table or reads its indexes before they are empty too
     for index in bound.guarded.indexes:
         known = entry.indexes.get(index.name)
@@ -161,6 +163,7 @@ def check_index_tables(
             continue
         table = known.table or index.table
         if (yield from described(table)) is None:
+            yield from _refuse_other_table(schema.table, index.name, known)
             raise SchemaError(
                 "the index's table was dropped: no row has an index entry any more, and no "
                 "row can be written",
@@ -170,10 +173,38 @@ def check_index_tables(
                 "index build'",
             )
         if not has_rows and index.included and not bound.guarded.expires:
-            yield from _refuse_copies_without_rows(schema.table, replace(index, table=table))
+            target = replace(index, table=table)
+            yield from _refuse_copies_without_rows(schema.table, target, known)
 
 
-def _refuse_copies_without_rows(table: str, index: IndexTarget) -> Protocol[None]:
+def _refuse_other_table(table: str, name: str, known: CatalogIndex) -> Protocol[None]:
+    """Raise an error if the catalog has an index otherwise than when its table was looked for.
+
+    Another program may have dropped the earlier index table since then.
+
+    Raises:
+        ConflictError: The index has another table or another state, or the table is truncated.
+    """
+    entry = yield from read_entry(table)
+    is_usual = (
+        entry is not None
+        and not is_unwritten(entry)
+        and entry.state_without_hold is not TableState.TRUNCATING
+    )
+    now = entry.indexes.get(name) if entry is not None and is_usual else None
+    if now is None or (now.table, now.state) != (known.table, known.state):
+        raise ConflictError(
+            "another program has created or truncated the table, or built or dropped the index, at "
+            "the same time",
+            table=table,
+            index=name,
+            fix="call create_tables again",
+        )
+
+
+def _refuse_copies_without_rows(
+    table: str, index: IndexTarget, known: CatalogIndex
+) -> Protocol[None]:
     """Raise an error if an index would answer queries with rows that do not exist any more.
 
     The function is called for a table without any cell. A deleted row leaves its guard behind, so
@@ -182,10 +213,16 @@ def _refuse_copies_without_rows(table: str, index: IndexTarget) -> Protocol[None
 
     Raises:
         SchemaError: The base table was truncated, or was dropped and created by another program.
+        ConflictError: Another program has given the index another table since the entry was read.
     """
-    entries = yield from fetch_once(Scan(index.table, caching_rows=SAMPLED_ROWS))
+    try:
+        entries = yield from fetch_once(Scan(index.table, caching_rows=SAMPLED_ROWS))
+    except TableNotFoundError:
+        yield from _refuse_other_table(table, index.name, known)
+        raise
     is_believed = any(covering_cells(index.included, entry.cells) is not None for entry in entries)
     if is_believed and not (yield from has_cells(table)):
+        yield from _refuse_other_table(table, index.name, known)
         raise SchemaError(
             "the table has no rows, but its index still has entries, which queries would "
             "return as rows",

@@ -232,6 +232,11 @@ class CatalogEntry:
         """The indexes, by name, without those of which only the number is known."""
         return {name: index for name, index in self.indexes.items() if not index.is_number_only}
 
+    def keeps(self, name: str, declared: str, table: str) -> bool:
+        """Return whether writes maintain an index in `table`; its first table is `declared`."""
+        index = None if self.is_unregistered else self.indexes.get(name)
+        return index is not None and index.is_kept and (index.table or declared) == table
+
     def numbers_only(self) -> dict[str, CatalogIndex]:
         """Return what the entry of the next table of this name keeps of the indexes.
 

@@ -32,11 +32,7 @@ from dataclasses import replace
 from typing import Final
 
 from hbase_orm.errors import ConflictError, SchemaError
-from hbase_orm.index.catalog.catalog import (
-    change_entry,
-    known,
-    refuse_other_protocol,
-)
+from hbase_orm.index.catalog.catalog import change_entry, known, refuse_other_protocol
 from hbase_orm.index.catalog.differences import refuse_other_row_key
 from hbase_orm.index.catalog.entry import (
     HOW_TO_FINISH,
@@ -262,7 +258,9 @@ def forget_retired(table: str, name: str, dropped: str) -> Protocol[CatalogEntry
     return (yield from _change_index(table, name, change))
 
 
-def stop_reading(table: str, name: str, *, is_lww: bool | None) -> Protocol[CatalogEntry]:
+def stop_reading(
+    table: str, name: str, *, is_lww: bool | None, seen: str = ""
+) -> Protocol[CatalogEntry]:
     """Stop queries from using an index, and cancel its build, if there is one.
 
     If writers maintain the index, they go on maintaining it.
@@ -271,6 +269,8 @@ def stop_reading(table: str, name: str, *, is_lww: bool | None) -> Protocol[Cata
         table: The table of the rows.
         name: The index.
         is_lww: Whether this program writes rows without guards; None if its model has no index.
+        seen: The index table that was looked at; nothing is changed if the index has another one
+            now. Empty for any table.
 
     Raises:
         SchemaError: Rows have guards and this program does not write guards, or the reverse.
@@ -279,6 +279,8 @@ def stop_reading(table: str, name: str, *, is_lww: bool | None) -> Protocol[Cata
     def change(entry: CatalogEntry, index: CatalogIndex) -> CatalogEntry:
         if is_lww is not None:
             refuse_other_protocol(table, entry, is_lww=is_lww)
+        if seen and not entry.keeps(name, f"{table}_ix_{name}", seen):
+            return entry
         if index.state is IndexState.READABLE:
             index = replace(index, state=IndexState.WRITE_ONLY)
         return with_index(entry, name, replace(index, build=()))

@@ -58,7 +58,7 @@ from tests.support.recording import FailsBeforeSending, RecordsRequests, gateway
 from tests.support.shop_processes import Clock, CrashError, Process, crash_at, engine_on
 from tests.support.store import WithoutThrift2
 
-MOST_REQUESTS = 24
+MOST_REQUESTS = 28
 
 
 class Person(Model, table="people"):

@@ -34,6 +34,7 @@ from hbase_orm.errors import (
     ConfigurationError,
     DataLossError,
     FeatureMissingError,
+    RecordError,
     RejectedError,
     SchemaDriftError,
     SchemaError,
@@ -491,8 +492,19 @@ def test_a_damaged_record_is_a_contradiction(engine: Engine) -> None:
     write_record_cell(engine, b"{")
 
     assert differing(engine, Order)["record"].drift is Drift.CONTRADICTION
-    with pytest.raises(SchemaDriftError):
-        engine.alter_tables(Order)
+
+
+@pytest.mark.parametrize(
+    ("stored", "fix"), [(b"{", "tables adopt"), (b'{"version":9}', "upgrade hbase_orm")]
+)
+def test_a_record_that_cannot_be_read_is_refused(engine: Engine, stored: bytes, fix: str) -> None:
+    engine.create_tables(Order)
+    write_record_cell(engine, stored)
+
+    for verb in (engine.table_changes, engine.alter_tables, engine.truncate_tables):
+        with pytest.raises(RecordError) as caught:
+            verb(Order)
+        assert fix in caught.value.fix
 
 
 def test_a_record_of_an_earlier_table_is_not_compared(engine: Engine) -> None:

@@ -31,6 +31,7 @@ from hbase_orm.errors import (
     ConflictError,
     FeatureMissingError,
     FlushError,
+    RecordError,
     SchemaDriftError,
     SchemaError,
     TableHeldError,
@@ -62,6 +63,7 @@ from hbase_orm.ops import (
     Operation,
     Put,
     RowMutation,
+    TruncateTable,
     run_protocol,
 )
 from hbase_orm.record.store import read_record
@@ -531,16 +533,25 @@ def test_thrift1_alone_still_knows_the_truncated_table_as_the_recorded_one() -> 
             alone.session().get(NumberedNote, name="a")
 
 
-def test_a_damaged_record_and_none_do_not_hinder_a_truncation(gateway: MemoryGateway) -> None:
-    for value in (b"{", b""):
-        mutation = RowMutation(b"parcels", puts=(Put(RECORD_COLUMN, value),))
-        gateway.execute(MutateRows(CATALOG_TABLE, (mutation,)))
+@pytest.mark.parametrize("value", [b"", b"{", b'{"version":9}'])
+def test_a_truncation_needs_no_record_but_refuses_one_that_it_cannot_read(
+    gateway: MemoryGateway, value: bytes
+) -> None:
+    mutation = RowMutation(b"parcels", puts=(Put(RECORD_COLUMN, value),))
+    gateway.execute(MutateRows(CATALOG_TABLE, (mutation,)))
+    recorder = RecordsRequests(gateway)
 
-        truncate(engine_on(gateway, Clock()))
+    if value:
+        with pytest.raises(RecordError):
+            truncate(engine_on(recorder, Clock()))
+        changes = (CheckAndMutate, CreateTable, TruncateTable)
+        assert not any(isinstance(each, changes) for each in recorder.requests)
+    else:
+        truncate(engine_on(recorder, Clock()))
 
-        (row,) = gateway.execute(GetRows(CATALOG_TABLE, (b"parcels",), (RECORD_COLUMN,)))
-        assert row is not None
-        assert row.cells[RECORD_COLUMN].value == value
+    (row,) = gateway.execute(GetRows(CATALOG_TABLE, (b"parcels",), (RECORD_COLUMN,)))
+    assert row is not None
+    assert row.cells[RECORD_COLUMN].value == value
 
 
 def test_a_table_in_exclusive_use_is_refused() -> None:
