@@ -26,7 +26,8 @@ def maintained_table(bound: BoundModel, entry: CatalogEntry) -> GuardedTable:
         SchemaError: As for `check_indexes`.
         ConflictError: The rows of the table are being moved, which needs other writes.
     """
-    refuse_moving(bound.schema.table, entry)
+    if entry.move is not None:
+        refuse_moving(bound.schema.table, entry)
     return kept_indexes(bound, entry)
 
 

@@ -107,10 +107,6 @@ class Runtime(Runner):
         writer = self.writer
         return self._driver.run(through_moves(protocol, writer.moves, writer.guard_context))
 
-    def run_as_is(self, protocol: Protocol[R]) -> R:
-        """Run a protocol on the tables as they are, whatever rows are being moved."""
-        return super().run(protocol)
-
     def read(
         self, reading: Reading[T], after: Callable[[], Protocol[None] | None] | None = None
     ) -> RowPages[T]:

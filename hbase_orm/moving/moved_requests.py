@@ -69,12 +69,26 @@ class CurrentMove:
     phase: Phase
 
 
+class Leases(typing.Protocol):
+    """What a process knows of the catalog.
+
+    Attributes:
+        has_moves: Whether the entry of a table in a move was ever read.
+    """
+
+    has_moves: bool
+
+    def is_current(self, table: str) -> bool:
+        """Return whether the lease on a table's entry is valid, or no entry was ever read."""
+        ...
+
+
 class MovesInProgress(typing.Protocol):
     """The moves that a process knows, under its leases of the catalog."""
 
     @property
-    def is_idle(self) -> bool:
-        """Whether no entry that this process has read is that of a table in a move."""
+    def leases(self) -> Leases:
+        """The leases under which `of` returns moves."""
         ...
 
     def of(self, table: str) -> Protocol[CurrentMove | None]:
@@ -85,10 +99,6 @@ class MovesInProgress(typing.Protocol):
         Raises:
             SchemaDriftError: The rows of the table move to another one, and may be there already.
         """
-        ...
-
-    def is_current(self, table: str) -> bool:
-        """Return whether the lease on a table is still valid under which `of` returned."""
         ...
 
 
@@ -116,16 +126,17 @@ def through_moves(
 class _Passage:
     """Answers the requests of one protocol, and of the protocols that it runs side by side."""
 
-    __slots__ = ("_context", "_moves", "_unmoved")
+    __slots__ = ("_context", "_leases", "_moves", "_unmoved")
 
     def __init__(self, moves: MovesInProgress, context: GuardContext) -> None:
         self._moves = moves
+        self._leases = moves.leases
         self._context = context
         self._unmoved: dict[ScannerId, str] = {}
 
     def through(self, protocol: Generator[Q, Any, T]) -> Generator[Q | Operation[Any], Any, T]:
         """Run a protocol, without a `ProtocolRun`: all requests of a program come by here."""
-        moves = self._moves
+        leases = self._leases
         try:
             request = protocol.send(None)
             while True:
@@ -133,9 +144,9 @@ class _Passage:
                 try:
                     if answer_to is None:
                         answer = yield request
-                    elif isinstance(request, _BY_KEY) and moves.is_idle:
+                    elif isinstance(request, _BY_KEY) and not leases.has_moves:
                         answer = yield request
-                        if not moves.is_current(request.table):
+                        if not leases.is_current(request.table):
                             answer = yield from self._late(request, answer)
                     else:
                         answer = yield from answer_to(self, request)
@@ -196,6 +207,10 @@ class _Passage:
 
     def open_scanner(self, request: OpenScanner) -> Protocol[ScannerId]:
         scan = request.scan
+        if not self._leases.has_moves:
+            scanner = yield from ask(request)
+            self._unmoved[scanner] = scan.table
+            return scanner
         if has_guard_column(scan.columns):
             return (yield from ask(request))
         current = yield from self._moves.of(scan.table)
@@ -235,7 +250,10 @@ class _Passage:
         """Return rows of the new table only, unless rows began to move to it since the opening."""
         rows = yield from ask(request)
         table = self._unmoved.get(request.scanner)
-        if table is not None and (yield from self._is_moving(table)):
+        leases = self._leases
+        if table is None or (not leases.has_moves and leases.is_current(table)):
+            return rows
+        if (yield from self._is_moving(table)):
             raise expired_scanner(table)
         return rows
 
@@ -299,16 +317,16 @@ class _Passage:
             current = yield from self._moves.of(table)
             if current is None or current.phase is Phase.NEW:
                 answer = yield from read_unmoved()
-                if self._moves.is_current(table) or not (yield from self._is_moving(table)):
+                if self._leases.is_current(table) or not (yield from self._is_moving(table)):
                     return answer
                 continue
             try:
                 answer = yield from read(current)
             except HBaseORMError:
-                if self._moves.is_current(table):
+                if self._leases.is_current(table):
                     raise
                 continue
-            if self._moves.is_current(table):
+            if self._leases.is_current(table):
                 return answer
         raise CatalogLeaseError(
             "the lease of the catalog ended at every attempt to read a table to which rows move",

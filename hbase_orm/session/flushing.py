@@ -52,7 +52,7 @@ class Flush:
         outcome, errors = FlushOutcome(), HookErrors()
         self._is_running = True
         try:
-            self._state.runtime.run(self._flush_rounds(outcome, errors))
+            self._state.runtime.run_as_is(self._flush_rounds(outcome, errors))
         except Exception:
             self._raise_failed(outcome, errors)
             raise

@@ -39,18 +39,18 @@ class _KnownModels:
 
 
 class TableMoves:
-    """The moves of tables, as the catalog's cache shows them. Threads may share it."""
+    """The moves of tables, as the catalog's cache shows them. Threads may share it.
+
+    Attributes:
+        leases: The cache of the catalog.
+    """
 
     def __init__(self, catalog: CatalogCache, features: frozenset[Feature]) -> None:
         """Start without known moves; nothing is sent."""
+        self.leases = catalog
         self._catalog = catalog
         self._features = features
         self._models: dict[tuple[str, str], _KnownModels] = {}
-
-    @property
-    def is_idle(self) -> bool:
-        """Whether no entry that this process has read is that of a table in a move."""
-        return not self._catalog.has_moves
 
     # --- reads ------------------------------------------------------------------------------------
 
@@ -77,11 +77,6 @@ class TableMoves:
         if move.is_old or not move.is_running:
             return None
         return CurrentMove((yield from self._move(table, entry)), move.phase)
-
-    def is_current(self, table: str) -> bool:
-        """Return whether the lease on a table's entry is valid, or no entry was ever read."""
-        is_known = self._catalog.last_read(table) is not None
-        return not is_known or self._catalog.fresh(table) is not None
 
     # --- writes -----------------------------------------------------------------------------------
 

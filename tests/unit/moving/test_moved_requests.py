@@ -89,7 +89,11 @@ class Moves:
     current: CurrentMove | None
     looks: int = 0
     looked: CurrentMove | None = None
-    is_idle: bool = False
+    has_moves: bool = True
+
+    @property
+    def leases(self) -> Moves:
+        return self
 
     def of(self, table: str) -> Protocol[CurrentMove | None]:
         yield from ()
