@@ -8,15 +8,18 @@ rows, so that the entries can be repaired.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from hbase_orm.errors import CodecError, CorruptRowError
 from hbase_orm.execute.merge import merge
 from hbase_orm.execute.reader import Pace, RangeReader, pace_of
 from hbase_orm.execute.steps import DoubtfulEntry, Emit, Rows, through
 from hbase_orm.index.entries.index_entries import base_key_of, index_target
+from hbase_orm.index.entries.possible_entries import IsPossible, possible_entries
 from hbase_orm.index.entries.targets import ENTRY_COLUMN, GuardedTable, IndexTarget
+from hbase_orm.index.entries.unknown_members import UnknownValueError
 from hbase_orm.index.protocol.claims import CLAIM_COLUMN, StoredClaim, corrupt_claim
 from hbase_orm.index.protocol.covering import trusted_cells
 from hbase_orm.ops import Cell, GetRows, KeyRange, Row, Scan, ask
@@ -89,6 +92,25 @@ def _target_of(plan: IndexPlan, guarded: GuardedTable) -> IndexTarget:
     return index_target(plan.schema, plan.index)
 
 
+@dataclass(frozen=True, slots=True)
+class _Comparison:
+    """The result of comparing an entry with its row.
+
+    Attributes:
+        has_entry: Whether the row has the entry, or may have it.
+        keys: The keys of the row's entries; only this entry's key if they cannot be computed.
+        is_certain: Whether the row's entries can be computed, so that the entry may be repaired.
+    """
+
+    has_entry: bool
+    keys: frozenset[bytes] = frozenset()
+    is_certain: bool = True
+
+
+def _at_entry(error: CorruptRowError, entry: bytes) -> CorruptRowError:
+    return CorruptRowError(error.text, fix=error.fix, **{**error.details, "entry": entry})
+
+
 class _LookUp:
     """Looks up the rows of index entries, and emits the rows that still have their entry."""
 
@@ -132,11 +154,11 @@ class _LookUp:
             owner = owners[entry.key]
             if owner is None:
                 continue  # no row can have this entry
-            has_entry = self._has(entry.key, rows_by_key[owner])
-            if has_entry:
-                kept += self._counted(entry.key, rows_by_key[owner])
-            if self._covered is not None or not has_entry:
-                doubtful.append(self._doubtful(entry, owner, is_stale=not has_entry))
+            compared = self._compared(entry.key, rows_by_key[owner])
+            if compared.has_entry:
+                kept += self._counted(rows_by_key[owner], entry.key, compared.keys)
+            if compared.is_certain and (self._covered is not None or not compared.has_entry):
+                doubtful.append(self._doubtful(entry, owner, is_stale=not compared.has_entry))
         yield Emit(kept, tuple(doubtful))
 
     def _doubtful(self, entry: Row, owner: bytes, *, is_stale: bool) -> DoubtfulEntry:
@@ -147,21 +169,39 @@ class _LookUp:
         for pace in self._paces:
             pace.estimate_row_size(present)
 
-    def _has(self, entry: bytes, row: Row | None) -> bool:
-        try:
-            return row is not None and entry in self._keys_of(row)
-        except CorruptRowError as error:
-            details = {**error.details, "entry": entry}
-            raise CorruptRowError(error.text, fix=error.fix, **details) from error
-
-    def _keys_of(self, row: Row) -> frozenset[bytes]:
+    def _compared(self, entry: bytes, row: Row | None) -> _Comparison:
+        """Compare an entry with its row; raise CorruptRowError if a value of the row is corrupt."""
+        if row is None:
+            return _Comparison(has_entry=False)
         values = {column: cell.value for column, cell in row.cells.items()}
-        return self._guarded.entry_keys(self._index, row.key, values)
+        try:
+            keys = self._guarded.entry_keys(self._index, row.key, values)
+            return _Comparison(has_entry=entry in keys, keys=keys)
+        except UnknownValueError:
+            return self._possible(entry, row.key, values)
+        except CorruptRowError as error:
+            raise _at_entry(error, entry) from error
 
-    def _counted(self, entry: bytes, row: Row | None) -> list[Row]:
+    @cached_property
+    def _is_possible(self) -> IsPossible:
+        return possible_entries(self._plan.schema, self._plan.index)
+
+    def _possible(self, entry: bytes, row: bytes, values: Mapping[bytes, bytes]) -> _Comparison:
+        """Compare an entry with a row that has a value which only a newer program knows.
+
+        The entry may be stale, if it has another unknown value. Then the row is read nevertheless:
+        the conditions are checked on the row.
+        """
+        try:
+            may_have = self._is_possible(entry, row, values)
+        except CorruptRowError as error:
+            raise _at_entry(error, entry) from error
+        return _Comparison(has_entry=may_have, keys=frozenset((entry,)), is_certain=False)
+
+    def _counted(self, row: Row | None, entry: bytes, keys: frozenset[bytes]) -> list[Row]:
         """Return the row in a list; an empty list if an earlier entry or page returned the row."""
         assert row is not None
-        if self._was_given is not None and self._was_given(row, self._keys_of(row)):
+        if self._was_given is not None and self._was_given(row, keys):
             return []
         return self._first_seen(IndexedRow(row.key, row.cells, entry))
 

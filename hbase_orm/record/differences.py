@@ -144,7 +144,19 @@ def _of_parts(
             before, now = exact_text(old, recorded_names), exact_text(new, names)
             if before == now:
                 before, now = raw_text(old), raw_text(new)
+            if _have_codes_of_other_widths(old, new):
+                before, now = before + _ending(old), now + _ending(new)
             yield Difference(Weight.CONTRADICTION, f"row key, component {number}", before, now)
+
+
+def _have_codes_of_other_widths(old: Spec, new: Spec) -> bool:
+    return old.get("codec") == new.get("codec") == "code" and old.get("end") != new.get("end")
+
+
+def _ending(part: Spec) -> str:
+    """Return how a part with codes ends: codes of several widths need a terminator."""
+    end = part.get("end")
+    return f" with the terminator {end}" if end else " without a terminator"
 
 
 def _packing(packed_bytes: int) -> str:

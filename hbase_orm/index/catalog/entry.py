@@ -122,6 +122,11 @@ class CatalogIndex:
         return not self.entries
 
     @property
+    def has_entries(self) -> bool:
+        """Whether the index exists or is being built, so that entries may have any of its codes."""
+        return self.state is not IndexState.ABSENT or bool(self.build)
+
+    @property
     def is_kept(self) -> bool:
         """Whether every write maintains the index."""
         is_used = self.state in {IndexState.WRITE_ONLY, IndexState.READABLE}

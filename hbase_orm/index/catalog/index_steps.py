@@ -154,9 +154,10 @@ def begin_build(
                 index=name,
                 fix="make the index unreadable first",
             )
+        is_joined = index.has_entries and not is_other
         begun = replace(
             index,
-            entries=entries if is_other else joined_declaration(index.entries, entries),
+            entries=joined_declaration(index.entries, entries) if is_joined else entries,
             incarnation=max(index.incarnation, newest_table) + 1,
             is_manual=is_manual,
             build=ranges,

@@ -95,7 +95,8 @@ def register(
     Raises:
         TableHeldError: Another program uses the table exclusively, and the entry would change.
         ConflictError: Another program has created and dropped the table at the same time, and with
-            it the index tables that the caller created.
+            it the index tables that the caller created. Or the table is being truncated, and this
+            program would add codes.
         SchemaError: Other programs maintain indexes that this program does not declare, or declares
             differently. Or rows have guards and this program does not write guards, or the reverse.
     """
@@ -132,7 +133,13 @@ def register(
             return _first_entry(entry, new, newest_epoch=newest_epoch)
         refuse_other_protocol(table, entry, is_lww=is_lww)
         refuse_differences(table, entry, indexes)
-        there = entry if entry.state is TableState.TRUNCATING else _with_codes(entry, indexes)
+        there = _with_codes(entry, indexes)
+        if there != entry and entry.state_without_hold is TableState.TRUNCATING:
+            raise ConflictError(
+                "the table is being truncated, so no codes can be added to its indexes now",
+                table=table,
+                fix="call engine.create_tables again after the truncation",
+            )
         if entry.state is TableState.NEW and not has_rows:
             new_indexes = _new_indexes(first, entry)
             _refuse_dropped_tables(table, new_indexes, entry.indexes)
@@ -143,11 +150,15 @@ def register(
 
 
 def _with_codes(entry: CatalogEntry, declared: Mapping[str, str]) -> CatalogEntry:
-    """Return an entry with the codes that a program's indexes have besides those of the catalog."""
+    """Return an entry with the codes that a program's indexes have besides those of the catalog.
+
+    An index that was dropped, or never built, stays as it is: its next build begins with the codes
+    of the program that builds it.
+    """
     indexes = {
         name: replace(index, entries=joined_declaration(index.entries, declared[name]))
         for name, index in entry.indexes.items()
-        if same_declaration(index.entries, declared.get(name))
+        if index.has_entries and same_declaration(index.entries, declared.get(name))
     }
     return replace(entry, indexes={**entry.indexes, **indexes})
 

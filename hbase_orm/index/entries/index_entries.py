@@ -116,7 +116,7 @@ def _single(schema: TableSchema, index: IndexSchema) -> EntryKeys:
 def _several(schema: TableSchema, index: IndexSchema) -> EntryKeys:
     """Return a function that computes one entry key for each item of a row's indexed collection."""
     pieces, finished = _pieces(schema, index), _finisher(index)
-    place = next(n for n, of in enumerate(index.expressions) if _is_each(of))
+    place = next(n for n, of in enumerate(index.expressions) if is_each(of))
     items = _item_pieces(schema, index, index.layout.parts[place], index.expressions[place])
 
     def keys(row: bytes, cells: Mapping[bytes, bytes]) -> frozenset[bytes]:
@@ -130,16 +130,17 @@ def _several(schema: TableSchema, index: IndexSchema) -> EntryKeys:
     return keys
 
 
-def _is_each(of: Expr[Any]) -> bool:
+def is_each(of: Expr[Any]) -> bool:
+    """Return whether a part of an index has the items of a collection."""
     return isinstance(of, FunctionExpr) and of.is_each
 
 
 def _pieces(schema: TableSchema, index: IndexSchema) -> list[Piece]:
     parts = zip(index.layout.parts, index.expressions, strict=True)
-    return [_piece(schema, index, part, of) for part, of in parts]
+    return [piece_of(schema, index, part, of) for part, of in parts]
 
 
-def _piece(schema: TableSchema, index: IndexSchema, part: Part, of: Expr[Any]) -> Piece:
+def piece_of(schema: TableSchema, index: IndexSchema, part: Part, of: Expr[Any]) -> Piece:
     """Return a function that computes the bytes of one part of a row's entry.
 
     The function returns None if the row has no entry, because the value of the part is None.

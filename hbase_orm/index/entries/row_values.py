@@ -87,13 +87,16 @@ def corrupt(
         error: The error of the codec.
         may_be_known: Whether a newer program may know the value.
     """
-    kind = UnknownValueError if may_be_known else CorruptRowError
-    return kind(
+    where = {"table": schema.table, "row": row, "index": index, "codec": error.details.get("codec")}
+    if may_be_known:
+        return UnknownValueError(
+            "an indexed value does not decode in this program, but another one may know it",
+            **where,
+            fix="use a program whose model has the value",
+        )
+    return CorruptRowError(
         "an indexed value does not decode as the model declares",
-        table=schema.table,
-        row=row,
-        index=index,
-        codec=error.details.get("codec"),
+        **where,
         fix="write the field again, or delete the row",
     )
 

@@ -210,7 +210,8 @@ class GuardedTable:
             raise ValidationError(
                 "the value does not fit the codec of an index",
                 **{**error.details, "index": index.name, "table": self.table, "row": row},
-                fix="store a value that fits, or give the index a wider codec",
+                fix="store a value that fits, or give the index a wider codec; if the value is one "
+                "that another program has added, write the row with that program",
             ) from error
         except RowKeyError as error:
             details = {**error.details, "index": index.name, "table": self.table, "row": row}

@@ -52,7 +52,10 @@ class Finding(Enum):
     OLD = "the row has changed and no longer has this entry; queries skip the entry"
     EXTRA = "the row does not exist; queries skip the entry"
     IN_FLIGHT = "the row does not have the entry: its write is in progress, or was interrupted"
-    UNKNOWN = "an entry, a guard or a value does not decode, or the value does not fit the index"
+    UNKNOWN = (
+        "an entry, a guard or a value does not decode, or the value does not fit the index or has "
+        "no code in this program"
+    )
 
 
 HARMFUL: Final = frozenset({Finding.MISSING, Finding.INVALID})

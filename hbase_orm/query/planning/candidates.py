@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final
 
-from hbase_orm.codecs import Codec
-from hbase_orm.errors import CodecError, QueryError
+from hbase_orm.errors import QueryError
 from hbase_orm.ops import KeyRange
-from hbase_orm.query.conditions.bounds import Alternative, Bounds, End
+from hbase_orm.query.conditions.bounds import Alternative, Bounds
 from hbase_orm.query.planning.constants import constant_names, single_parts
 from hbase_orm.query.planning.grouping import streams_groups
 from hbase_orm.query.planning.implied import is_implied
+from hbase_orm.query.planning.index_bounds import index_bounds
 from hbase_orm.query.planning.key_ranges import KeyAccess, united
 from hbase_orm.query.planning.key_search import Search
 from hbase_orm.query.plans.plans import IndexPlan
@@ -23,7 +23,6 @@ from hbase_orm.rowkey.derivations import OffsetOf, PeriodOf
 from hbase_orm.rowkey.nulls import OrNone
 from hbase_orm.rowkey.salting import bucket_of
 from hbase_orm.schema import (
-    FUNCTIONS,
     ColumnSchema,
     EntryExpr,
     Expr,
@@ -32,7 +31,6 @@ from hbase_orm.schema import (
     IndexSchema,
     Order,
     TableSchema,
-    codec_of,
     column_field,
 )
 
@@ -270,68 +268,6 @@ def _has_value(
     if not isinstance(field, EntryExpr) and (column is None or not column.nullable):
         return True
     return own.excludes_none or bounds.get(field.name, _NOTHING).excludes_none
-
-
-def index_bounds(
-    schema: TableSchema, index: IndexSchema, bounds: Mapping[str, Bounds]
-) -> dict[str, Bounds]:
-    """Return `bounds`, extended by the bounds of each part of the index, by the part's name.
-
-    If a part is a function of a field, its bounds are computed from the values that the field may
-    equal. Values that the part's codec cannot store are left out.
-    """
-    in_index = dict(bounds)
-    for part, of in zip(index.layout.parts, index.expressions, strict=True):
-        own = bounds.get(part.name)
-        if own is None and isinstance(of, FunctionExpr) and not of.is_each:
-            own = _of_function(schema, of, bounds.get(of.of.name))
-        if own is None:
-            continue
-        codec = part.codec.part.codec if isinstance(part.codec, OrNone) else part.codec
-        stored = codec_of(schema, of)
-        is_same = replace(codec, desc=False) == replace(stored, desc=False)
-        in_index[part.name] = own if is_same else _in_codec(own, codec)
-    return in_index
-
-
-def _of_function(
-    schema: TableSchema, of: FunctionExpr[Any], bounds: Bounds | None
-) -> Bounds | None:
-    """Return the bounds of a function of a field; None if the field's values are not listed."""
-    if bounds is None or bounds.equals is None:
-        return None
-    codec, function = codec_of(schema, of), FUNCTIONS[of.function].of
-    made = tuple(dict.fromkeys(map(function, bounds.equals)))
-    return _in_codec(Bounds(equals=made, excludes_none=bounds.excludes_none), codec)
-
-
-def _in_codec(bounds: Bounds, codec: Codec[Any]) -> Bounds:
-    """Return the bounds without the values and ends that the codec cannot store.
-
-    No entry has such a value. Without the end, the range is wider than needed.
-    """
-    equals = None
-    if bounds.equals is not None:
-        equals = tuple(v for v in bounds.equals if v is None or _stores(codec, v))
-    return Bounds(
-        equals=equals,
-        low=_end(bounds.low, codec),
-        high=_end(bounds.high, codec),
-        prefix=bounds.prefix,
-        excludes_none=bounds.excludes_none,
-    )
-
-
-def _end(end: End | None, codec: Codec[Any]) -> End | None:
-    return end if end is not None and _stores(codec, end.value) else None
-
-
-def _stores(codec: Codec[Any], value: Any) -> bool:
-    try:
-        codec.encode(value)
-    except CodecError:
-        return False
-    return True
 
 
 # --- what is read ---------------------------------------------------------------------------------

@@ -24,12 +24,21 @@ from hbase_orm import (
     key,
     select,
 )
-from hbase_orm.errors import SchemaDriftError, SchemaError, UniqueViolationError
+from hbase_orm.errors import ConflictError, SchemaDriftError, SchemaError, UniqueViolationError
 from hbase_orm.index.catalog.catalog import read_entry
 from hbase_orm.index.entries.targets import ENTRY_COLUMN
-from hbase_orm.ops import MutateRows, Put, RowMutation, Scan, ask, fetch_once
+from hbase_orm.ops import (
+    CreateTable,
+    MutateRows,
+    Put,
+    RowMutation,
+    Scan,
+    TruncateTable,
+    ask,
+    fetch_once,
+)
 from hbase_orm.record.store import read_record
-from tests.support.recording import gateway_of, through
+from tests.support.recording import FailsBeforeSending, gateway_of, through
 
 Codes = Mapping[Any, bytes]
 
@@ -230,6 +239,67 @@ def test_an_index_may_have_other_codes_after_it_was_dropped(engine: Engine) -> N
 
     assert catalogued(engine) == recorded(engine) == {"'a'": "31", "'x'": "34"}
     assert beside(engine).session().all(select(after.no).where(after.shade == "x")) == ["1"]
+
+
+def test_a_build_after_a_drop_starts_with_the_codes_of_its_program(engine: Engine) -> None:
+    before, after = indexed({**BASE, "x": b"3"}), indexed(BASE)
+    engine.create_tables(before)
+    add(engine, before, "1", "a")
+    engine.drop_index(before, "by_shade")
+
+    beside(engine).create_tables(before)  # adds nothing to an index that does not exist
+    beside(engine).create_tables(indexed(MORE_Y))
+    beside(engine).build_index(after, "by_shade")
+
+    assert catalogued(engine) == {"'a'": "31"}
+    beside(engine).repair_indexes(after, min_age_ms=0)
+    beside(engine).verify_index(after, "by_shade", repair=True, min_age_ms=0)
+    reused = indexed({**BASE, "z": b"3"})
+    beside(engine).create_tables(reused)
+    assert catalogued(engine) == {"'a'": "31", "'z'": "33"}
+    assert recorded(engine) == {"'a'": "31", "'z'": "33"}
+
+
+def test_a_build_that_goes_on_after_a_drop_keeps_the_codes_that_were_added_meanwhile(
+    engine: Engine,
+) -> None:
+    before, after, more = indexed(MORE_X), indexed(BASE), indexed(MORE_Y)
+    engine.create_tables(before)
+    add(engine, before, "1", "a")
+    engine.drop_index(before, "by_shade")
+    killed = FailsBeforeSending(
+        gateway_of(engine),
+        lambda op: RuntimeError("killed") if isinstance(op, CreateTable) else None,
+    )
+    with pytest.raises(RuntimeError, match="killed"):
+        through(killed, engine).build_index(after, "by_shade")
+
+    beside(engine).create_tables(more)
+    beside(engine).build_index(after, "by_shade")
+
+    assert catalogued(engine) == {"'a'": "31", "'y'": "34"}
+
+
+def test_codes_are_not_added_while_the_table_is_truncated(engine: Engine) -> None:
+    base, more = indexed(BASE), indexed(MORE_X)
+    engine.create_tables(base)
+    killed = FailsBeforeSending(
+        gateway_of(engine),
+        lambda op: RuntimeError("killed") if isinstance(op, TruncateTable) else None,
+    )
+    with pytest.raises(RuntimeError, match="killed"):
+        through(killed, engine).truncate_tables(base)
+
+    beside(engine).create_tables(base)
+    with pytest.raises(ConflictError, match="the table is being truncated") as caught:
+        beside(engine).create_tables(more)
+    assert "create_tables again" in str(caught.value)
+    beside(engine).truncate_tables(base)
+    beside(engine).create_tables(more)
+
+    assert catalogued(engine) == recorded(engine) == {"'a'": "31", "'x'": "33"}
+    with pytest.raises(SchemaError, match="differ from those that the catalog has"):
+        beside(engine).create_tables(indexed(OTHER_X))
 
 
 def test_codes_of_the_results_of_a_function_are_compared_too(engine: Engine) -> None:

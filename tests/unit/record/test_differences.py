@@ -298,3 +298,21 @@ def test_text_that_is_stored_backwards_is_another_codec() -> None:
     assert shown(Recorded, other) == [
         "codec of column d:n: recorded codecs.text(), declared codecs.text(digit_reversed=True)"
     ]
+
+
+def test_codes_of_another_width_in_the_key_are_named_with_their_terminators() -> None:
+    def of_codes(codes: dict[str, bytes]) -> Any:
+        class Coded(Model, table="differences"):
+            d = Family()
+            kind: Key[str] = key(codecs.code(codes))
+            number: Key[int] = key(codecs.uint32())
+            note: Mapped[str] = column(d, "n")
+
+        return Coded
+
+    assert shown(of_codes({"b": b"1"}), of_codes({"b": b"1", "c": b"22"})) == [
+        (
+            "row key, component 1: recorded kind: codecs.code({'b': b'1'}) without a terminator, "
+            "declared kind: codecs.code({'b': b'1', 'c': b'22'}) with the terminator 0001"
+        )
+    ]
