@@ -344,8 +344,7 @@ def _entry_of(content: dict[str, Any]) -> CatalogEntry:
     is_lww = content["lww"] if is_recorded else content["version"] == LWW_FORMAT_VERSION
     state = TableState(content["state"])
     hold = _hold_of(content["hold"]) if state is TableState.EXCLUSIVE else None
-    is_moved = content["version"] == MOVING_FORMAT_VERSION
-    move = CatalogMove.of(content["move"]) if is_moved else None
+    move = CatalogMove.of(content["move"]) if "move" in content else None
     return CatalogEntry(epoch, state, ticket, indexes, is_lww, is_recorded, hold, move)
 
 
