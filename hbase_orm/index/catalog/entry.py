@@ -31,10 +31,7 @@ entry either. So they neither read by the table's indexes nor write the table: r
 """
 
 MOVING_FORMAT_VERSION: Final = 5
-"""The format version of the entries of tables whose rows are moved, or were, to another table.
-
-Programs that do not know moves would write rows of the old table after they were handed over.
-"""
+"""The format version of entries with a move: other programs would write rows that have moved."""
 
 VERSION_COLUMN: Final = "version column"
 """In dicts of indexes by name, this key has the version column. No index has this name."""
@@ -344,7 +341,8 @@ def _entry_of(content: dict[str, Any]) -> CatalogEntry:
     is_lww = content["lww"] if is_recorded else content["version"] == LWW_FORMAT_VERSION
     state = TableState(content["state"])
     hold = _hold_of(content["hold"]) if state is TableState.EXCLUSIVE else None
-    move = CatalogMove.of(content["move"]) if "move" in content else None
+    is_moved = content["version"] == MOVING_FORMAT_VERSION
+    move = CatalogMove.of(content["move"]) if is_moved else None
     return CatalogEntry(epoch, state, ticket, indexes, is_lww, is_recorded, hold, move)
 
 

@@ -11,6 +11,7 @@ from hbase_orm import Family, Index, Key, Mapped, Model, column, connect, key
 from hbase_orm.errors import CorruptRowError
 from hbase_orm.index.catalog.catalog import CATALOG_TABLE
 from hbase_orm.index.catalog.entry import (
+    MOVING_FORMAT_VERSION,
     RECORDED_FORMAT_VERSION,
     CatalogEntry,
     CatalogIndex,
@@ -46,7 +47,7 @@ def test_an_entry_decodes_to_what_was_encoded(*, is_lww: bool, is_recorded: bool
 
 def test_an_entry_of_a_newer_library_is_refused() -> None:
     content = json.loads(CatalogEntry(1, TableState.NEW, is_recorded=True).encode())
-    newer = json.dumps(content | {"version": RECORDED_FORMAT_VERSION + 1}).encode()
+    newer = json.dumps(content | {"version": MOVING_FORMAT_VERSION + 1}).encode()
 
     with pytest.raises(CorruptRowError, match="use a version of hbase_orm that is not older"):
         CatalogEntry.decode(newer)
