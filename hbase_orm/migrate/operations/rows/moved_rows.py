@@ -158,7 +158,9 @@ class MovedRows:
 
         def renew() -> Protocol[None]:
             for table in tables:
-                if not self._view.is_fresh(table):
+                entry = self._view.entry(table)
+                # It may be an entry of the phase INDEXING, with an earlier epoch.
+                if entry is None or entry.move is None or entry.move.phase is not Phase.MOVING:
                     self._check_phase((yield from self._view.refresh(table)), Phase.MOVING)
 
         yield from renew()
