@@ -214,15 +214,6 @@ class ProtocolRun(Generic[Q, R]):
         else:
             self.send(answer if convert is None else convert(answer))
 
-    def answer_with(self, steps: Generator[Q, Any, Any]) -> Generator[Q, Any, None]:
-        """Run another protocol, and send its result or its error to the protocol of this run."""
-        try:
-            answer = yield from steps
-        except Exception as error:  # noqa: BLE001  # the protocol decides, whatever it is
-            self.throw(error)
-        else:
-            self.send(answer)
-
     def rest(self) -> Generator[Q, Any, R]:
         """Return a protocol that continues this one from the present request to the same result."""
         while self.request is not None:

@@ -60,6 +60,18 @@ class MovedModels:
             new_key_table or None,
         )
 
+    def declared_move(self, new_key_table: str) -> TableMove:
+        """Return the move with all indexes that the models declare.
+
+        Raises:
+            ConfigurationError: The tables cannot be moved row by row.
+        """
+        assert self.old.guarded is not None
+        assert self.new.guarded is not None
+        return TableMove(
+            self.old.guarded, self.new.guarded, self.translation, new_key_table or None
+        )
+
 
 def moved_models(
     old: Declaration,

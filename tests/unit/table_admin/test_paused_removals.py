@@ -1,4 +1,4 @@
-"""Drops and truncations that are paused at any request, while another program creates the table again.
+"""Drops and truncations paused at any request, while another program creates the table again.
 
 A program may be suspended between two requests, or a gateway may be slow. Whatever the verb does
 afterwards, it must not touch the next table of the name: its rows, its record, its index tables.

@@ -33,7 +33,7 @@ from hbase_orm.migrate.operations.rows.row_edits import after_page
 from hbase_orm.migrate.operations.rows.row_walk import PageOutcome, RowFailure, failure_text
 from hbase_orm.moving.mover import check_page, move_page
 from hbase_orm.moving.translation import TableMove, data_cells
-from hbase_orm.ops import KeyRange, Protocol, Row
+from hbase_orm.ops import KeyRange, Protocol
 
 _MISFITS: Final = (CodecError, CorruptRowError, RowKeyError, ValidationError)
 
@@ -61,35 +61,20 @@ class MovedRows:
 
         Rows that do not fit the new table are left out and reported, before any row moves.
         """
-        old = self.models.old.guarded
-        assert old is not None
-        columns = (*old.families, GUARD_COLUMN)
+        move = self.models.declared_move(self.new_key_table)
+        columns = (*move.old.families, GUARD_COLUMN)
         context = self.source.runtime.guard_context
         page = yield from scan_page(name, columns, key_range, rows, context)
         rejected: dict[bytes, str] = {}
         for row in page:
             try:
-                self._translate(old, row)
+                move.to_new(row.key, data_cells(row))
             except _MISFITS as error:
                 rejected[row.key] = failure_text(error)
         fitting = [row.key for row in page if row.key not in rejected]
         yield from RowReindexer(self._lease()).reindex(fitting, rejected)
         failures = [RowFailure(name, key, why.splitlines()[0]) for key, why in rejected.items()]
         return PageOutcome(len(page), after_page(page), len(fitting), tuple(failures))
-
-    def _translate(self, old: GuardedTable, row: Row) -> None:
-        """Raise an error if a row cannot be put into the new table."""
-        cells = data_cells(row)
-        if not old.exists(cells):
-            return
-        moved = self.models.translation.to_new(Row(row.key, cells))
-        if self.models.translation.old_key(moved.key) != row.key:
-            raise CorruptRowError(
-                "the old key cannot be computed from the row's new key",
-                table=old.table,
-                row=row.key,
-                new_row=moved.key,
-            )
 
     def _lease(self) -> TableLease:
         """Return a lease on the old table with the indexes that its writers maintain."""

@@ -43,7 +43,6 @@ from hbase_orm.migrate.operations.rows.row_walk import (
 )
 from hbase_orm.migrate.operations.rows.steps import NoCheckpoint, PhaseCheckpoint, phase_of
 from hbase_orm.migrate.operations.tables import DropTable, refuse_existing
-from hbase_orm.moving.translation import TableMove
 from hbase_orm.numbering.create_tables import create_if_missing
 from hbase_orm.ops import (
     CreateTable,
@@ -208,12 +207,8 @@ class OnlineMove:
 
     def _refuse_other_tables(self) -> None:
         """Raise an error for tables that cannot be moved while programs use them."""
-        models = self._models
-        assert models.old.guarded is not None
-        assert models.new.guarded is not None
-        key_table = self._new_key_table or None
         try:
-            TableMove(models.old.guarded, models.new.guarded, models.translation, key_table)
+            self._models.declared_move(self._new_key_table)
         except ConfigurationError as error:
             raise needs_exclusive(self.operation, self.source.name, str(error)) from error
 
