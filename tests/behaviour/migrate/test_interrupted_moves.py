@@ -263,11 +263,13 @@ def test_programs_of_the_new_class_use_its_indexes_before_old_programs_are_refus
 
 @pytest.mark.parametrize(("first", "then"), [(True, False), (False, True)])
 def test_a_move_goes_on_in_the_way_in_which_it_was_begun(*, first: bool, then: bool) -> None:
+    interrupted = 0
     for last in range(30, 120, 9):
         move = Move()
         move.fill()
         if not move.ends_before(last, exclusive=first):
             break
+        interrupted += 1
         is_begun = bool(move.saved.position)
         if first and is_begun:
             with pytest.raises(NeedsExclusiveUseError, match="begun with --exclusive"):
@@ -276,6 +278,7 @@ def test_a_move_goes_on_in_the_way_in_which_it_was_begun(*, first: bool, then: b
         else:
             move.upgrade(exclusive=then)
         Program(move.another(), move.new).check(move.ledger)
+    assert interrupted > 3
 
 
 def test_tables_that_are_moved_on_keep_their_floor(move: Move) -> None:
