@@ -30,10 +30,22 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_collection_finish() -> None:
-    """Keep the garbage collector off what was imported and collected: it lives until the end.
+    """Keep the garbage collector off what was imported and collected: it lives until the end."""
+    _freeze()
 
-    Some tests collect garbage hundreds of times, which takes a second each time among all tests.
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """Keep the garbage collector off what is left when the tests of a file have ended.
+
+    Some tests collect garbage hundreds of times, which takes a second each time late in a run of
+    all tests, and a moment among those of one file.
     """
+    if nextitem is not None and nextitem.path != item.path:
+        _freeze()
+
+
+def _freeze() -> None:
     gc.collect()
     gc.freeze()
 

@@ -136,6 +136,19 @@ def test_a_row_with_a_unique_value_is_not_moved_to_where_another_row_stands(stor
     driven.teardown()
 
 
+def test_a_row_that_was_made_in_part_is_not_moved_to_where_another_row_stands(
+    store: Engine,
+) -> None:
+    driven = with_a_row(store, "Plain")
+
+    driven.append(1, "")
+    driven.get(1)
+    driven.move(1, 0)
+    driven.move(1, 2)
+
+    driven.teardown()
+
+
 # --- at random -------------------------------------------------------------------------------------
 
 
