@@ -141,11 +141,9 @@ class Show:
         return rows, fingerprint
 
     def _index_entries(self) -> int:
-        (index,) = Flight.__schema__.indexes
-        namespace = self._engine.options.namespace
-        table = f"{namespace}:{index.table}" if namespace else index.table
+        (status,) = self._engine.indexes(Flight).values()
         with self._engine.raw() as connection:
-            return sum(1 for _ in connection.table(table).scan(batch_size=5000))
+            return sum(1 for _ in connection.table(status.table).scan(batch_size=5000))
 
     # --- what is printed --------------------------------------------------------------------------
 

@@ -74,7 +74,9 @@ class CatalogCache:
 
     def is_current(self, table: str) -> bool:
         """Return whether the lease on a table's entry is valid, or no entry was ever read."""
-        return table not in self._last_reads or self.fresh(table) is not None
+        if self.fresh(table) is not None:
+            return True
+        return table not in self._last_reads
 
     def entry(self, table: str) -> Protocol[CatalogEntry | None]:
         """Return the catalog's entry of a table, at most `lease_s` old; None if there is none.

@@ -63,6 +63,8 @@ class OpenReads:
 
     def close_dropped(self) -> None:
         """Close the reads whose handles were dropped; this may send requests."""
+        if not self._dropped:
+            return
         with suppress(IndexError):  # there is none left, or another thread took the last one
             while True:
                 reading = self._readings.pop(self._dropped.popleft(), None)

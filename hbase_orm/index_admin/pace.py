@@ -15,6 +15,10 @@ _KEY_BYTES: Final = 16
 """How many leading bytes of a row key the progress fraction uses."""
 
 
+_LATE_S: Final = 1.0
+"""The longest delay that is made up for by a higher rate: after a stall, the rows of one second."""
+
+
 class RowPace:
     """Limits the average number of rows that are processed per second."""
 
@@ -46,6 +50,8 @@ class RowPace:
         early_s = self._rows / self._rows_per_second - taken_s
         if early_s > 0:
             yield from ask(Sleep(early_s))
+        elif early_s < -_LATE_S:
+            self._begun_s -= early_s + _LATE_S
 
 
 def fraction_of(each: BuildRange) -> float:

@@ -42,6 +42,8 @@ def several_keys(keys: Iterable[KeyValues]) -> list[KeyValues]:
     Raises:
         QueryError: The argument is not a list of keys, but for example one key, a text, or None.
     """
+    if isinstance(keys, list):
+        return list(keys)
     if isinstance(keys, (str, bytes, Mapping)) or not isinstance(keys, Iterable):
         raise QueryError(
             "the argument is not a list of keys",
@@ -100,10 +102,11 @@ def _addresses(
 
 
 def _named(bound: BoundModel, key: KeyValues) -> Mapping[str, Any]:
-    if isinstance(key, Mapping) or bound.schema.record_types is not None:
-        check_key_arguments(bound.schema, key if isinstance(key, Mapping) else {})
-    if isinstance(key, Mapping):
+    if isinstance(key, (dict, Mapping)):  # a dict is found without the slow check of an ABC
+        check_key_arguments(bound.schema, key)
         return key
+    if bound.schema.record_types is not None:
+        check_key_arguments(bound.schema, {})  # raises its error
     names = bound.schema.layout.arguments
     if not isinstance(key, tuple) or len(key) != len(names):
         raise RowKeyError(
