@@ -365,8 +365,10 @@ def conjuncts(condition: Condition) -> tuple[Condition, ...]:
 
 def depth_of(condition: Condition) -> int:
     """Return how deep AND, OR and NOT are nested in a condition; 0 for a simple comparison."""
+    if not isinstance(condition, (And, Or, Not)):
+        return 0
     deepest = 0
-    waiting = [(condition, 0)]
+    waiting: list[tuple[Condition, int]] = [(condition, 0)]
     while waiting:
         each, depth = waiting.pop()
         deepest = max(deepest, depth)

@@ -108,8 +108,7 @@ class Reader:
         if stmt.selection is not None:
             with self.stream(stmt) as values:
                 return list(values)
-        self._use(stmt)
-        bound = self._state.bound(stmt.model)
+        bound = self._used(stmt)
         with self._selected(replace(stmt, related=())) as stream:
             objects = [self._attach_whole(stmt, bound, obj) for obj in stream]
         self._load_related(stmt, objects)
@@ -139,8 +138,7 @@ class Reader:
     def page(self, stmt: Select[T], size: int, token: str | None) -> Page[T]:
         """Return one page of the objects that the statement selects, with the next page's token."""
         check_statement(stmt)
-        self._use(stmt)
-        bound, runtime = self._state.bound(stmt.model), self._runtime
+        bound, runtime = self._used(stmt), self._runtime
         request = page_request(stmt, size, token, bound=bound, now_ms=runtime.guard_context.now_ms)
         chosen = request.plan_from(runtime.run(planned(request.stmt, bound, runtime.catalog)))
         read = read_of(stmt, chosen, bound, runtime.writer)
@@ -167,19 +165,18 @@ class Reader:
     def explain(self, stmt: Select[Any], *, analyze: bool) -> Plan:
         """Return the plan of the statement; with `analyze`, run it and add measurements."""
         check_statement(stmt)
-        self._use(stmt)
+        bound = self._used(stmt)
         if analyze:
             return analyzed(stmt, self._state.bound, self._runtime)
-        return self._runtime.run(
-            planned(stmt, self._state.bound(stmt.model), self._runtime.catalog)
-        )
+        return self._runtime.run(planned(stmt, bound, self._runtime.catalog))
 
     # --- shared -----------------------------------------------------------------------------------
 
-    def _use(self, stmt: Select[Any]) -> None:
+    def _used(self, stmt: Select[Any]) -> BoundModel:
         """Compare the statement's model, and those of related objects, with their tables' records.
 
-        A statement that cannot be planned is refused before anything is sent.
+        Return the model to use. A statement that cannot be planned is refused before anything is
+        sent.
 
         Raises:
             SchemaDriftError: A model contradicts the record of its table.
@@ -189,13 +186,17 @@ class Reader:
         bound, catalog = self._state.bound(stmt.model), self._runtime.catalog
         if stmt.is_timeline:
             check_can_read_timeline(stmt, self._runtime.features)
-        if not bound.is_compared(catalog):
+        is_compared = bound.is_compared(catalog)
+        if is_compared and not stmt.related:
+            return bound
+        if not is_compared:
             # The record is the better reason to refuse a model than its indexes are.
             with suppress(SchemaError):
                 if isinstance(offline_result(planned(stmt, bound, catalog)), EmptyPlan):
-                    return
+                    return bound
         related = (stmt.model.__related__[field.name].target for field in stmt.related)
         self._state.use(stmt.model, *related)
+        return self._state.bound(stmt.model)
 
     def _selected(
         self, stmt: Select[Any], convert: Callable[[Iterator[Any]], Iterator[Any]] = iter
@@ -204,8 +205,7 @@ class Reader:
 
         The load hooks of related objects are called. The load hooks of the results are not called.
         """
-        self._use(stmt)
-        bound, runtime = self._state.bound(stmt.model), self._runtime
+        bound, runtime = self._used(stmt), self._runtime
         chosen = runtime.run(planned(stmt, bound, runtime.catalog))
         read = read_of(stmt, chosen, bound, runtime.writer)
         if not stmt.related:

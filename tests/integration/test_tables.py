@@ -224,7 +224,7 @@ def entries_of_regions(engine: Engine, table: str) -> list[int]:
 def test_entries_are_spread_over_all_regions_of_a_salted_index_also_of_a_built_one(
     url: str,
 ) -> None:
-    with connect(f"{url}{'&' if '?' in url else '?'}lease_s=10&timeout_s=30") as engine:
+    with connect(f"{url}{'&' if '?' in url else '?'}lease_s=2&timeout_s=8") as engine:
         engine.create_tables(RisingNotes, Rising)
         with engine.session() as session:
             session.add_all(

@@ -156,6 +156,7 @@ class Select(Generic[T]):
         Raises:
             QueryError: An argument is not a condition, or is nested more than `MAX_DEPTH` deep.
         """
+        flat = self.conditions
         for condition in conditions:
             if isinstance(condition, NoColumn):
                 raise condition.not_compared()
@@ -172,8 +173,8 @@ class Select(Generic[T]):
                     most=MAX_DEPTH,
                     fix="use fewer brackets, as in a | b | c, or in_() with a list",
                 )
-        flat = tuple(part for condition in conditions for part in conjuncts(condition))
-        return replace(self, conditions=self.conditions + flat)
+            flat += conjuncts(condition)
+        return replace(self, conditions=flat)
 
     def order_by(self, *orders: Order) -> Self:
         """Return the statement with an order of its rows. A scan must be able to give the order.
@@ -366,19 +367,19 @@ def select(*what: Any) -> Select[Any]:
     Raises:
         QueryError: The arguments are neither a model nor fields, or the model is abstract.
     """
+    if len(what) == 1 and isinstance(what[0], type) and issubclass(what[0], Model):
+        return Select(_concrete(what[0]))
     for item in what:
         if isinstance(item, NoColumn):
             raise item.not_compared()
     if what and all(isinstance(item, Expr) for item in what):
         selection = Selection(what, is_bare=len(what) == 1)
         return Select(_concrete(_owner(what)), selection=selection)
-    if len(what) != 1 or not isinstance(what[0], type) or not issubclass(what[0], Model):
-        raise QueryError(
-            "select() takes one model, or fields of one model",
-            got=", ".join(map(repr, what)),
-            fix="write select(Reading), or select(Reading.host, Reading.value)",
-        )
-    return Select(_concrete(what[0]))
+    raise QueryError(
+        "select() takes one model, or fields of one model",
+        got=", ".join(map(repr, what)),
+        fix="write select(Reading), or select(Reading.host, Reading.value)",
+    )
 
 
 def _owner(items: tuple[Expr[Any], ...]) -> Any:

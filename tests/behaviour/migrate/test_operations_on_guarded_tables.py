@@ -24,7 +24,7 @@ from hbase_orm.migrate.operations.tables import CreateTable, DropTable
 from hbase_orm.migrate.operations.values import BackfillColumn, TransformColumn
 from tests.support.backends import Backend
 from tests.support.changed_models import FIRST, Declared, Programs, col, fill, raw_cells
-from tests.support.migrated_tables import Revision, contents, run_in_two_programs, with_short_lease
+from tests.support.migrated_tables import Revision, contents, run_in_two_programs, with_short_waits
 
 ROWS: Final = 12
 SHOP: Final = "s"
@@ -44,7 +44,7 @@ def lower(value: bytes) -> bytes:
 
 
 def programs_of(backend: Backend, engine: Engine, kind: str, declared: Declared) -> Programs:
-    tables = with_short_lease(engine)
+    tables = with_short_waits(engine)
     made = Programs(kind, f"orders_{uuid4().hex[:8]}", backend.another(tables), backend, tables)
     made.old.create_tables(made.model(declared))
     fill(made, made.model(declared), SHOP, ROWS)
@@ -194,7 +194,7 @@ def test_guards_and_entries_outlive_rows_with_a_new_ttl(guarded: Programs) -> No
 
 
 def test_a_table_is_created_and_dropped(backend: Backend, engine: Engine) -> None:
-    tables = with_short_lease(engine)
+    tables = with_short_waits(engine)
     model = FIRST.model("guarded", f"made_{uuid4().hex[:8]}")
     name = model.__schema__.table
     made = Revision(tables, (), (model,))

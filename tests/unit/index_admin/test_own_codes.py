@@ -38,6 +38,7 @@ from hbase_orm.ops import (
     fetch_once,
 )
 from hbase_orm.record.store import read_record
+from tests.support.migrated_tables import with_short_waits
 from tests.support.recording import FailsBeforeSending, gateway_of, through
 
 Codes = Mapping[Any, bytes]
@@ -222,7 +223,7 @@ def test_a_build_by_a_program_with_fewer_codes_keeps_those_of_others(engine: Eng
     beside(engine).create_tables(more)
     add(engine, base, "1", "a")
 
-    beside(engine).build_index(base, "by_shade", rebuild=True)
+    with_short_waits(beside(engine)).build_index(base, "by_shade", rebuild=True)
 
     assert catalogued(engine) == {"'a'": "31", "'x'": "33"}
 
