@@ -172,13 +172,18 @@ def test_a_table_of_a_new_period_is_made_under_the_record_of_its_pattern(
     assert amounts == [[5, 6], [5, 6]]
 
 
+def tables_of(engine: Engine, name: str) -> list[str]:
+    """Return the tables of all periods."""
+    return [table for table in gateway_of(engine).execute(ListTables()) if name in table]
+
+
 def test_another_codec_is_refused_in_every_period_and_makes_no_table(
     backend: Backend, tables: Engine, name: str
 ) -> None:
     old, new = payments(name, codecs.uint32()), payments(name, codecs.int32())
     with tables.session() as session:
         session.add(old(account=1, at=NOON, amount_=5))
-    there = gateway_of(tables).execute(ListTables())
+    there = tables_of(tables, name)
     session = backend.another(tables).session()
 
     with pytest.raises(SchemaDriftError):
@@ -189,7 +194,8 @@ def test_another_codec_is_refused_in_every_period_and_makes_no_table(
     with pytest.raises(SchemaDriftError):
         session.flush()
 
-    assert gateway_of(tables).execute(ListTables()) == there
+    assert tables_of(tables, name) == there
+    assert len(there) == 1
     assert [row.amount_ for row in tables.session().all(on_both_days(old))] == [5]
 
 
