@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from hbase_orm.errors import ConflictError, ConnectionLostError, RetryableError
-from hbase_orm.index.entries.guard_cell import GuardCell, sealed_guard
+from hbase_orm.index.entries.guard_cell import GuardCell, guard_of, sealed_guard
 from hbase_orm.index.entries.targets import (
     GUARD_COLUMN,
     GuardContext,
@@ -17,7 +17,7 @@ from hbase_orm.index.entries.targets import (
 )
 from hbase_orm.index.protocol import attempt as attempts
 from hbase_orm.index.protocol.requests import permitted_epoch, read_before, refuse_corrupt_guard
-from hbase_orm.ops import Cell, CheckAndMutate, Protocol, Put, RowMutation, ask
+from hbase_orm.ops import Cell, CheckAndMutate, Protocol, Put, Row, RowMutation, ask
 
 MAX_SEAL_ROUNDS: Final = 100
 """The number of attempts to seal a row that other programs write all the time."""
@@ -39,7 +39,9 @@ class SealedRow:
     cells: Mapping[bytes, Cell]
 
 
-def seal_row(table: GuardedTable, key: bytes, context: GuardContext) -> Protocol[SealedRow]:
+def seal_row(
+    table: GuardedTable, key: bytes, context: GuardContext, *, as_read: RowBefore | None = None
+) -> Protocol[SealedRow]:
     """Seal a row of the old table, unless it is sealed already; an absent row is sealed too.
 
     It is safe to repeat, and several processes may do it at once.
@@ -48,6 +50,8 @@ def seal_row(table: GuardedTable, key: bytes, context: GuardContext) -> Protocol
         table: The old table.
         key: The row's key there.
         context: The clocks, random numbers and catalog leases.
+        as_read: The row with its guard and all data cells, if it was read before. It may have
+            changed since: then its guard has changed, too. None means that it is read first.
 
     Raises:
         CorruptRowError: The row's guard does not decode.
@@ -57,7 +61,9 @@ def seal_row(table: GuardedTable, key: bytes, context: GuardContext) -> Protocol
     """
     columns = (*table.families, GUARD_COLUMN)
     for rounds in range(1, MAX_SEAL_ROUNDS + 1):
-        before = yield from read_before(table, key, columns, context)
+        before, as_read = as_read, None
+        if before is None:
+            before = yield from read_before(table, key, columns, context)
         if before.guard is not None and before.guard.is_sealed:
             return SealedRow(key, before.guard, before.cells)
         refuse_corrupt_guard(table, RowChange(key), before)
@@ -95,6 +101,20 @@ def _sealed(
     except (RetryableError, ConnectionLostError):
         return None
     return SealedRow(key, guard, before.cells) if is_applied else None
+
+
+def row_as_read(row: Row) -> RowBefore | None:
+    """Return a row that was read with its guard and all data cells, as `seal_row` needs it.
+
+    None if there is no guard that decodes: then the row's tombstones must be read too.
+    """
+    cells = dict(row.cells)
+    stored = cells.pop(GUARD_COLUMN, None)
+    guard = guard_of(stored)
+    if stored is None or guard is None:
+        return None
+    newest_seen_ms = attempts.newest_timestamp(guard, (stored, *cells.values()), ())
+    return RowBefore(stored.value, guard, cells, newest_seen_ms)
 
 
 def seal_timestamp(before: RowBefore) -> int:
