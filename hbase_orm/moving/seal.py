@@ -17,6 +17,7 @@ from hbase_orm.index.entries.targets import (
 )
 from hbase_orm.index.protocol import attempt as attempts
 from hbase_orm.index.protocol.requests import permitted_epoch, read_before, refuse_corrupt_guard
+from hbase_orm.moving.counter_seals import seal_counters
 from hbase_orm.ops import Cell, CheckAndMutate, Protocol, Put, Row, RowMutation, ask
 
 MAX_SEAL_ROUNDS: Final = 100
@@ -31,7 +32,8 @@ class SealedRow:
         key: The key in the old table.
         guard: The seal. Its timestamp is later than all that the old table's writers wrote or
             deleted for the row, in the table and in index tables.
-        cells: The data cells; empty if the row was absent or deleted.
+        cells: The data cells, with the counters as they were before they were sealed. If the row
+            was absent or deleted, there are none but counters.
     """
 
     key: bytes
@@ -44,7 +46,8 @@ def seal_row(
 ) -> Protocol[SealedRow]:
     """Seal a row of the old table, unless it is sealed already; an absent row is sealed too.
 
-    It is safe to repeat, and several processes may do it at once.
+    First its guard is sealed, then its counters: increments do not look at the guard. It is safe to
+    repeat, and several processes may do it at once.
 
     Args:
         table: The old table.
@@ -65,11 +68,11 @@ def seal_row(
         if before is None:
             before = yield from read_before(table, key, columns, context)
         if before.guard is not None and before.guard.is_sealed:
-            return SealedRow(key, before.guard, before.cells)
+            return (yield from _with_counters(table, key, before.guard, before.cells, context))
         refuse_corrupt_guard(table, RowChange(key), before)
-        sealed = yield from _sealed(table, key, before, context)
-        if sealed is not None:
-            return sealed
+        guard = yield from _sealed(table, key, before, context)
+        if guard is not None:
+            return (yield from _with_counters(table, key, guard, before.cells, context))
         if rounds > 1:
             yield from context.retries.pause(rounds)
     raise ConflictError(
@@ -83,8 +86,8 @@ def seal_row(
 
 def _sealed(
     table: GuardedTable, key: bytes, before: RowBefore, context: GuardContext
-) -> Protocol[SealedRow | None]:
-    """Seal a row if its guard is unchanged; return None if it changed, or without an answer."""
+) -> Protocol[GuardCell | None]:
+    """Seal a guard if it is unchanged, and return it; None if it changed, or without an answer."""
     epoch = yield from permitted_epoch(table.table, context)
     attempts.check_epoch(table.table, before, epoch)
     guard = sealed_guard(
@@ -100,7 +103,22 @@ def _sealed(
         is_applied = yield from ask(request)
     except (RetryableError, ConnectionLostError):
         return None
-    return SealedRow(key, guard, before.cells) if is_applied else None
+    return guard if is_applied else None
+
+
+def _with_counters(
+    table: GuardedTable,
+    key: bytes,
+    guard: GuardCell,
+    cells: Mapping[bytes, Cell],
+    context: GuardContext,
+) -> Protocol[SealedRow]:
+    """Seal the counters of a row whose guard is sealed, if the table has any; return the row."""
+    if not table.counters:
+        return SealedRow(key, guard, cells)
+    counters = yield from seal_counters(table, key, context)
+    others = {column: cell for column, cell in cells.items() if column not in table.counters}
+    return SealedRow(key, guard, {**others, **counters})
 
 
 def row_as_read(row: Row) -> RowBefore | None:
