@@ -19,7 +19,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Final
 
 from hbase_orm.errors import ConflictError, ConnectionLostError, RetryableError
-from hbase_orm.index.entries.targets import GuardContext, GuardedTable
+from hbase_orm.index.entries.targets import GuardContext, GuardedTable, with_guard
 from hbase_orm.index.protocol.requests import permitted_epoch, read_raw
 from hbase_orm.ops import (
     Cell,
@@ -111,14 +111,16 @@ def seal_counters(
         CatalogLeaseError: The lease has expired.
         GatewayError: The row could not be read.
     """
-    columns = tuple(sorted(table.counters))
+    columns = sorted(table.counters)
     for rounds in range(1, MAX_COUNTER_ROUNDS + 1):
-        get = GetRows(table.table, (key,), columns)
+        # With the guard, like all reads of the old table that are not for its programs.
+        get = GetRows(table.table, (key,), with_guard(table.counters))
         (row,) = yield from ask_with_retry(get, context.retries)
         cells = {} if row is None else row.cells
         unsealed = [column for column in columns if not is_counter_seal(cells.get(column))]
         if not unsealed:
-            return with_counters(cells, columns)
+            kept = {column: cells[column] for column in columns}
+            return with_counters(kept, columns)
         if rounds > 1:
             yield from context.retries.pause(rounds)
         yield from _seal(table, key, {column: cells.get(column) for column in unsealed}, context)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hbase_orm.errors import ConflictError, RejectedError
 from hbase_orm.index.catalog.move_phases import Phase
-from hbase_orm.index.entries.targets import GUARD_COLUMN, GuardContext
+from hbase_orm.index.entries.targets import GUARD_COLUMN, GuardContext, with_guard
 from hbase_orm.index.upkeep.table_pages import get_rows
 from hbase_orm.moving.adoption import hand_over
 from hbase_orm.moving.counter_seals import is_counter_seal
@@ -74,6 +74,7 @@ def _refuse_other_row(move: TableMove, new_key: bytes, context: GuardContext) ->
 
 def _is_sealed(refused: Increment, context: GuardContext) -> Protocol[bool]:
     """Return whether HBase refused an increment because of a counter seal."""
-    columns = tuple(refused.amounts)
+    columns = with_guard(frozenset(refused.amounts))
     (row,) = yield from get_rows(refused.table, (refused.row,), context, columns)
-    return row is not None and any(is_counter_seal(row.cells.get(column)) for column in columns)
+    cells = {} if row is None else row.cells
+    return any(is_counter_seal(cells.get(column)) for column in refused.amounts)

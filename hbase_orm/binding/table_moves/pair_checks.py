@@ -24,8 +24,8 @@ def check_pair(old: BoundModel, new: BoundModel) -> None:
         for reason, fix in _obstacles(bound):
             raise _refused(bound.schema, reason, fix)
     _check_keys(old.schema, new.schema)
-    _check_new_columns(old.schema, new.schema)
     _check_counters(old.schema, new.schema)
+    _check_new_columns(old.schema, new.schema)
     _check_old_columns(old.schema, new.schema)
     _check_existence(old.schema, new.schema)
 
