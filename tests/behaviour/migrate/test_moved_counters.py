@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 from uuid import uuid4
 
 import pytest
@@ -32,9 +32,12 @@ from hbase_orm import (
 )
 from hbase_orm.binding.dictionaries import in_namespace
 from hbase_orm.errors import HBaseORMError, SchemaDriftError
+from hbase_orm.gateway.base import Gateway
 from hbase_orm.index.catalog.catalog import read_entry
+from hbase_orm.migrate.errors import MigrationStoppedError
 from hbase_orm.migrate.operations.copies import RekeyTable
 from hbase_orm.migrate.operations.operation import Migration, Progress
+from hbase_orm.ops import Increment, Operation
 from tests.support.backends import Backend
 from tests.support.migrated_tables import (
     SHORT_LEASE_S,
@@ -44,6 +47,9 @@ from tests.support.migrated_tables import (
     with_short_lease,
     with_short_waits,
 )
+from tests.support.recording import RecordsRequests, gateway_of, through
+
+R = TypeVar("R")
 
 NOON: Final = datetime(2024, 1, 30, 12, tzinfo=UTC)
 ROWS: Final = 12
@@ -196,6 +202,54 @@ def test_counters_add_up_in_every_phase(tables: Engine, backend: Backend, name: 
     last = backend.another(tables)
     check(last, new, ledger)
     assert last.verify_index(new, "by_title").is_sound
+
+
+class StandsStill(RecordsRequests):
+    """Lets something happen after a program has decided to increment, before it sends."""
+
+    def __init__(self, inner: Gateway, meanwhile: Callable[[], None]) -> None:
+        super().__init__(inner)
+        self._meanwhile: Callable[[], None] | None = meanwhile
+
+    def execute(self, request: Operation[R], /) -> R:
+        if isinstance(request, Increment) and self._meanwhile is not None:
+            meanwhile, self._meanwhile = self._meanwhile, None
+            meanwhile()
+        return super().execute(request)
+
+
+@pytest.mark.only_on("memory")
+@pytest.mark.parametrize("stop", ["prepared", "moving"])
+@pytest.mark.parametrize("is_old", [False, True], ids=["new class", "old class"])
+def test_a_program_that_stood_still_through_the_move_adds_once_or_is_refused(
+    tables: Engine, name: str, stop: str, *, is_old: bool
+) -> None:
+    old, new = old_class(name), new_class(f"{name}_2")
+    ledger = filled(tables, old)
+    made, operation = Revision(tables, (old,), (new,)), RekeyTable(name, new_table=f"{name}_2")
+    saved = Saved()
+    with pytest.raises(MigrationStoppedError):
+        operation.run(made.migration(stop_before=stop, gateway_timeout_s=0.0), saved)
+
+    def move_on() -> None:
+        time.sleep(SHORT_LEASE_S)
+        operation.run(made.migration(gateway_timeout_s=0.0), saved)
+
+    program = with_short_lease(through(StandsStill(gateway_of(tables), move_on), tables))
+    with program.session() as session:
+        if is_old and stop == "moving":
+            with pytest.raises(SchemaDriftError):
+                session.increment(old, old.hits.by(5), **place(2))
+            move_on()
+        elif is_old:
+            with pytest.raises(SchemaDriftError, match="moved to"):
+                session.increment(old, old.hits.by(5), **place(2))
+        else:
+            assert list(session.increment(new, new.hits.by(5), **place(2))) == [ledger[2][0] + 5]
+            ledger[2][0] += 5
+
+    time.sleep(SHORT_LEASE_S)
+    check(with_short_lease(through(gateway_of(tables), tables)), new, ledger)
 
 
 def test_counters_move_back_with_their_timestamps(
