@@ -25,6 +25,7 @@ from hbase_orm.errors import (
     ConnectionLostError,
     RejectedError,
     RetryableError,
+    TableNotFoundError,
 )
 from hbase_orm.gateway.base import Feature
 from hbase_orm.index.catalog.catalog import refuse_differences
@@ -142,8 +143,8 @@ class TableWriter:
         for renewals_left in reversed(range(LEASE_RENEWALS)):
             try:
                 return (yield from self._increment(bound, increment))
-            except (CatalogLeaseError, RejectedError) as error:
-                # A row that moves refuses what comes after the lease; nothing was added.
+            except (CatalogLeaseError, RejectedError, TableNotFoundError) as error:
+                # After the lease, the row may be in another table, and the old one gone.
                 is_late = isinstance(error, CatalogLeaseError) or not self.catalog.is_current(table)
                 self.moves.forget(table)
                 if not renewals_left or not is_late:
