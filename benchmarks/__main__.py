@@ -12,7 +12,7 @@ import platform
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 
-from benchmarks import fanout, guarded, keys, load, newest, planning, pushdown, scan
+from benchmarks import fanout, guarded, keys, load, moving, newest, planning, pushdown, scan
 from benchmarks.models import (
     HandEntry,
     HandReading,
@@ -38,6 +38,7 @@ JOBS: dict[str, Callable[[Place], str]] = {
     "fanout": fanout.fanout,
     "pushdown": pushdown.pushdown,
     "planning": planning.planning,
+    "moving": moving.moving,
 }
 MODELS = (
     PlainReading,
@@ -47,6 +48,7 @@ MODELS = (
     SaltedReading,
     HandReading,
     HandEntry,
+    *moving.MODELS,
 )
 LOCAL_JOBS: dict[str, Callable[[int], str]] = {"keys": keys.keys}
 """Jobs that need no server; they take the number of repetitions."""

@@ -66,6 +66,18 @@ class SaltedReading(_Reading, table="bench_salted"):
     __rowkey__ = rowkey(Salt(SALT_BUCKETS), _Reading.host, _Reading.at)
 
 
+def reading(table: str, *, is_salted: bool, is_indexed: bool) -> type[Model]:
+    """Return a model named Reading: its rows can be moved between tables of such models."""
+
+    class Reading(_Reading, table=table):
+        if is_salted:
+            __rowkey__ = rowkey(Salt(SALT_BUCKETS), _Reading.host, _Reading.at)
+        if is_indexed:
+            by_unit = Index(_Reading.unit, _Reading.at)
+
+    return Reading
+
+
 class HandEntry(Model, table="bench_hand_entries"):
     """Makes the table of hand-written index entries."""
 

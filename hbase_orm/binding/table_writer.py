@@ -20,10 +20,16 @@ from hbase_orm.binding.recorded_models import usable_model
 from hbase_orm.binding.table_creation.period_tables import MISSING_TABLE, send_to_missing_table
 from hbase_orm.binding.table_moves.moves_in_progress import TableMoves
 from hbase_orm.binding.write_clock import WriteClock
-from hbase_orm.errors import CatalogLeaseError, ConnectionLostError, RetryableError
+from hbase_orm.errors import (
+    CatalogLeaseError,
+    ConnectionLostError,
+    RejectedError,
+    RetryableError,
+    TableNotFoundError,
+)
 from hbase_orm.gateway.base import Feature
 from hbase_orm.index.catalog.catalog import refuse_differences
-from hbase_orm.index.catalog.entry import TableState
+from hbase_orm.index.catalog.entry import CatalogEntry, TableState
 from hbase_orm.index.entries.targets import GuardContext, RowChange, WriteOutcome
 from hbase_orm.index.protocol.guarded_write import History
 from hbase_orm.index.protocol.row_change import write_row
@@ -113,6 +119,10 @@ class TableWriter:
             SchemaError, TableHeldError, RetryableError: As for `check`.
         """
         yield from self.check(bound, operation)
+        return (yield from self._sent(operation, bound))
+
+    def _sent(self, operation: Operation[R], bound: BoundModel) -> Protocol[R]:
+        """Send a write without a check; create a missing table of a period."""
         try:
             answer: R = yield operation
         except MISSING_TABLE as error:
@@ -122,6 +132,36 @@ class TableWriter:
         else:
             return answer
         return (yield from send_to_missing_table(operation, bound, self.features, missing))
+
+    def increment(self, bound: BoundModel, increment: Increment) -> Protocol[dict[bytes, int]]:
+        """Increment counters of one row, also of a table whose rows move; return the new values.
+
+        Raises:
+            HBaseORMError: As for `send`, and for increments of tables in a move.
+        """
+        table = bound.schema.table
+        for renewals_left in reversed(range(LEASE_RENEWALS)):
+            try:
+                return (yield from self._increment(bound, increment))
+            except (CatalogLeaseError, RejectedError, TableNotFoundError) as error:
+                # After the lease, the row may be in another table, and the old one gone.
+                is_late = isinstance(error, CatalogLeaseError) or not self.catalog.is_current(table)
+                self.moves.forget(table)
+                if not renewals_left or not is_late:
+                    raise
+        raise AssertionError(increment)  # the last renewal returned or raised
+
+    def _increment(self, bound: BoundModel, increment: Increment) -> Protocol[dict[bytes, int]]:
+        yield from self.check(bound, increment)
+        read = self.catalog.last_read(bound.schema.table)
+        if read is None or read.entry is None or read.entry.move is None:
+            return (yield from self._sent(increment, bound))
+        entry = yield from self._leased(bound.schema.table, increment.row)
+        context = self.context_under(entry.epoch)
+        return (yield from self.moves.increment(bound, entry, increment, context))
+
+    def _leased(self, table: str, row: bytes) -> Protocol[CatalogEntry]:
+        return self.catalog.leases.entry(table) or (yield from self.catalog.renew_lease(table, row))
 
     def change(
         self, bound: BoundModel, change: RowChange, history: History | None = None

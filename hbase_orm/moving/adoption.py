@@ -44,7 +44,21 @@ def hand_over(move: TableMove, new_key: bytes, context: GuardContext) -> Protoco
     if row is not None and row.key == new_key:
         yield from adopt(move, sealed, row, context)
     else:
-        yield from _put_guarded(move, sealed, new_key, (), context)
+        yield from adopt_absent(move, sealed, new_key, context)
+
+
+def adopt_absent(
+    move: TableMove, sealed: SealedRow, new_key: bytes, context: GuardContext
+) -> Protocol[None]:
+    """Give a row that does not exist a dead guard, and the counters that it has all the same.
+
+    Raises:
+        HBaseORMError: As for `adopt`.
+    """
+    counters = move.counters_of_absent(sealed.key, sealed.cells)
+    cells = {} if counters is None else counters.cells
+    puts = tuple(Put(column, cell.value, cell.timestamp_ms) for column, cell in cells.items())
+    yield from _put_guarded(move, sealed, new_key, puts, context, is_dead=True)
 
 
 def taking_over(move: TableMove, context: GuardContext) -> GuardContext:
@@ -83,7 +97,7 @@ def adopt(move: TableMove, sealed: SealedRow, row: Row, context: GuardContext) -
             fix="write the column in the old table, or give it a default in the migration",
         )
     puts = yield from _cell_puts(move, sealed, row, context)
-    yield from _put_guarded(move, sealed, row.key, puts, context)
+    yield from _put_guarded(move, sealed, row.key, puts, context, is_dead=False)
 
 
 def _cell_puts(
@@ -96,7 +110,7 @@ def _cell_puts(
         columns = (*move.old.families, GUARD_COLUMN)
         get = GetVersions(move.old.table, sealed.key, columns, ALL_VERSIONS)
         stored = yield from ask_with_retry(get, context.retries)
-        versions = translate([each for each in stored if each.column != GUARD_COLUMN])
+        versions = translate(move.old_versions(stored))
         values |= {(version.column, version.timestamp_ms): version.value for version in versions}
     return tuple(Put(column, value, ms) for (column, ms), value in values.items())
 
@@ -107,10 +121,12 @@ def _put_guarded(
     new_key: bytes,
     puts: tuple[Put, ...],
     context: GuardContext,
+    *,
+    is_dead: bool,
 ) -> Protocol[None]:
-    """Put cells and a guard if there is no guard; without cells a dead guard, which stays."""
+    """Put cells and a guard if there is no guard; a dead guard stays."""
     epoch = yield from permitted_epoch(move.new.table, context)
-    guard = adopted_guard(sealed.guard, epoch, is_dead=not puts)
+    guard = adopted_guard(sealed.guard, epoch, is_dead=is_dead)
     guard_put = Put(GUARD_COLUMN, guard.encode(), guard.timestamp_ms)
     mutation = RowMutation(new_key, puts=(*puts, guard_put))
     request = CheckAndMutate(move.new.table, GUARD_COLUMN, b"", mutation)

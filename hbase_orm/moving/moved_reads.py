@@ -151,6 +151,7 @@ def _translated(
     move: TableMove, new_key: bytes, versions: Sequence[StoredVersion]
 ) -> Sequence[StoredVersion]:
     """Return all versions of an old row in the new layout, if it exists and has this new key."""
+    versions = move.old_versions(versions)
     newest: dict[bytes, Cell] = {}
     for version in versions:
         newest.setdefault(version.column, Cell(version.value, version.timestamp_ms))

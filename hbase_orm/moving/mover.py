@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from hbase_orm.index.entries.guard_cell import guard_of
 from hbase_orm.index.entries.targets import GUARD_COLUMN, GuardContext
 from hbase_orm.index.upkeep.table_pages import PAGE_ROWS, get_rows, scan_page
-from hbase_orm.moving.adoption import adopt
-from hbase_orm.moving.seal import seal_row
-from hbase_orm.moving.translation import TableMove, data_cells, is_sealed
-from hbase_orm.ops import KeyRange, Protocol, Row
+from hbase_orm.moving.adoption import adopt, adopt_absent
+from hbase_orm.moving.seal import row_as_read, seal_row
+from hbase_orm.moving.translation import TableMove, data_cells
+from hbase_orm.ops import KeyRange, Protocol, Row, run_all
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class CheckedPage:
 def move_page(
     move: TableMove, key_range: KeyRange, context: GuardContext, *, page_rows: int = PAGE_ROWS
 ) -> Protocol[MovedPage]:
-    """Seal and adopt the rows of one page of the old table; it is safe to repeat.
+    """Seal and adopt the rows of one page of the old table, in parallel; it is safe to repeat.
 
     Programs may read and write the tables at the same time, in the phases PREPARED and MOVING.
 
@@ -65,12 +65,20 @@ def move_page(
     """
     page = yield from _page(move, key_range, page_rows, context)
     left = yield from _left(move, page, context)
-    for row in left:
-        sealed = yield from seal_row(move.old, row.key, context)
-        moved = move.to_new(row.key, sealed.cells)
-        if moved is not None:
-            yield from adopt(move, sealed, moved, context)
+    yield from run_all([_handed_over(move, row, context) for row in left])
     return MovedPage(len(page), len(left), _next(page))
+
+
+def _handed_over(move: TableMove, row: Row, context: GuardContext) -> Protocol[None]:
+    """Seal and adopt a row of the old table as a scan has read it."""
+    sealed = yield from seal_row(move.old, row.key, context, as_read=row_as_read(row))
+    moved = move.to_new(row.key, sealed.cells)
+    if moved is not None:
+        yield from adopt(move, sealed, moved, context)
+        return
+    counters = move.counters_of_absent(row.key, sealed.cells)
+    if counters is not None:
+        yield from adopt_absent(move, sealed, counters.key, context)
 
 
 def check_page(
@@ -97,11 +105,14 @@ def _page(
 
 def _left(move: TableMove, page: Sequence[Row], context: GuardContext) -> Protocol[list[Row]]:
     """Return the rows of a page that are not sealed, or whose guard the new table lacks."""
-    moved = {row.key: move.to_new(row.key, data_cells(row)) for row in page if is_sealed(row)}
+    sealed = [(row.key, data_cells(row)) for row in page if move.is_sealed(row)]
+    moved = {
+        key: move.to_new(key, cells) or move.counters_of_absent(key, cells) for key, cells in sealed
+    }
     keys = [row.key for row in moved.values() if row is not None]
     stored = yield from get_rows(move.new.table, keys, context, (GUARD_COLUMN,))
     lacking = {key for key, row in zip(keys, stored, strict=True) if row is None}
-    return [row for row in page if not is_sealed(row) or _lacks(moved[row.key], lacking)]
+    return [row for row in page if row.key not in moved or _lacks(moved[row.key], lacking)]
 
 
 def _lacks(row: Row | None, lacking: set[bytes]) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from hbase_orm.errors import ConflictError, ConnectionLostError, RetryableError
-from hbase_orm.index.entries.guard_cell import GuardCell, sealed_guard
+from hbase_orm.index.entries.guard_cell import GuardCell, guard_of, sealed_guard
 from hbase_orm.index.entries.targets import (
     GUARD_COLUMN,
     GuardContext,
@@ -17,7 +17,8 @@ from hbase_orm.index.entries.targets import (
 )
 from hbase_orm.index.protocol import attempt as attempts
 from hbase_orm.index.protocol.requests import permitted_epoch, read_before, refuse_corrupt_guard
-from hbase_orm.ops import Cell, CheckAndMutate, Protocol, Put, RowMutation, ask
+from hbase_orm.moving.counter_seals import seal_counters
+from hbase_orm.ops import Cell, CheckAndMutate, Protocol, Put, Row, RowMutation, ask
 
 MAX_SEAL_ROUNDS: Final = 100
 """The number of attempts to seal a row that other programs write all the time."""
@@ -31,7 +32,8 @@ class SealedRow:
         key: The key in the old table.
         guard: The seal. Its timestamp is later than all that the old table's writers wrote or
             deleted for the row, in the table and in index tables.
-        cells: The data cells; empty if the row was absent or deleted.
+        cells: The data cells, with the counters as they were before they were sealed. If the row
+            was absent or deleted, there are none but counters.
     """
 
     key: bytes
@@ -39,15 +41,20 @@ class SealedRow:
     cells: Mapping[bytes, Cell]
 
 
-def seal_row(table: GuardedTable, key: bytes, context: GuardContext) -> Protocol[SealedRow]:
+def seal_row(
+    table: GuardedTable, key: bytes, context: GuardContext, *, as_read: RowBefore | None = None
+) -> Protocol[SealedRow]:
     """Seal a row of the old table, unless it is sealed already; an absent row is sealed too.
 
-    It is safe to repeat, and several processes may do it at once.
+    First its guard is sealed, then its counters: increments do not look at the guard. It is safe to
+    repeat, and several processes may do it at once.
 
     Args:
         table: The old table.
         key: The row's key there.
         context: The clocks, random numbers and catalog leases.
+        as_read: The row with its guard and all data cells, if it was read before. It may have
+            changed since: then its guard has changed, too. None means that it is read first.
 
     Raises:
         CorruptRowError: The row's guard does not decode.
@@ -57,13 +64,15 @@ def seal_row(table: GuardedTable, key: bytes, context: GuardContext) -> Protocol
     """
     columns = (*table.families, GUARD_COLUMN)
     for rounds in range(1, MAX_SEAL_ROUNDS + 1):
-        before = yield from read_before(table, key, columns, context)
+        before, as_read = as_read, None
+        if before is None:
+            before = yield from read_before(table, key, columns, context)
         if before.guard is not None and before.guard.is_sealed:
-            return SealedRow(key, before.guard, before.cells)
+            return (yield from _with_counters(table, key, before.guard, before.cells, context))
         refuse_corrupt_guard(table, RowChange(key), before)
-        sealed = yield from _sealed(table, key, before, context)
-        if sealed is not None:
-            return sealed
+        guard = yield from _sealed(table, key, before, context)
+        if guard is not None:
+            return (yield from _with_counters(table, key, guard, before.cells, context))
         if rounds > 1:
             yield from context.retries.pause(rounds)
     raise ConflictError(
@@ -77,8 +86,8 @@ def seal_row(table: GuardedTable, key: bytes, context: GuardContext) -> Protocol
 
 def _sealed(
     table: GuardedTable, key: bytes, before: RowBefore, context: GuardContext
-) -> Protocol[SealedRow | None]:
-    """Seal a row if its guard is unchanged; return None if it changed, or without an answer."""
+) -> Protocol[GuardCell | None]:
+    """Seal a guard if it is unchanged, and return it; None if it changed, or without an answer."""
     epoch = yield from permitted_epoch(table.table, context)
     attempts.check_epoch(table.table, before, epoch)
     guard = sealed_guard(
@@ -94,7 +103,36 @@ def _sealed(
         is_applied = yield from ask(request)
     except (RetryableError, ConnectionLostError):
         return None
-    return SealedRow(key, guard, before.cells) if is_applied else None
+    return guard if is_applied else None
+
+
+def _with_counters(
+    table: GuardedTable,
+    key: bytes,
+    guard: GuardCell,
+    cells: Mapping[bytes, Cell],
+    context: GuardContext,
+) -> Protocol[SealedRow]:
+    """Seal the counters of a row whose guard is sealed, if the table has any; return the row."""
+    if not table.counters:
+        return SealedRow(key, guard, cells)
+    counters = yield from seal_counters(table, key, context)
+    others = {column: cell for column, cell in cells.items() if column not in table.counters}
+    return SealedRow(key, guard, {**others, **counters})
+
+
+def row_as_read(row: Row) -> RowBefore | None:
+    """Return a row that was read with its guard and all data cells, as `seal_row` needs it.
+
+    None if there is no guard that decodes: then the row's tombstones must be read too.
+    """
+    cells = dict(row.cells)
+    stored = cells.pop(GUARD_COLUMN, None)
+    guard = guard_of(stored)
+    if stored is None or guard is None:
+        return None
+    newest_seen_ms = attempts.newest_timestamp(guard, (stored, *cells.values()), ())
+    return RowBefore(stored.value, guard, cells, newest_seen_ms)
 
 
 def seal_timestamp(before: RowBefore) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from hbase_orm.errors import ConfigurationError, ConflictError, CorruptRowError
@@ -16,7 +16,12 @@ from hbase_orm.index.entries.targets import (
     RowChange,
     with_guard,
 )
-from hbase_orm.ops import Cell, Row, StoredVersion
+from hbase_orm.moving.counter_seals import (
+    is_counter_seal,
+    versions_with_counters,
+    with_counters,
+)
+from hbase_orm.ops import Cell, Increment, Row, StoredVersion
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +44,7 @@ class RowTranslation:
         older_versions: Translates all stored versions of an old row, if the move keeps older
             versions of cells; cells that only `to_new` makes are put besides. None if it keeps only
             the newest ones.
+        old_counters: The columns of the old table's counters by those of the new table.
     """
 
     to_new: Callable[[Row], Row]
@@ -46,6 +52,7 @@ class RowTranslation:
     old_change: Callable[[RowChange], RowChange]
     old_columns: Callable[[frozenset[bytes]], frozenset[bytes]]
     older_versions: Callable[[Sequence[StoredVersion]], Sequence[StoredVersion]] | None = None
+    old_counters: Mapping[bytes, bytes] = field(default_factory=dict[bytes, bytes])
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +81,12 @@ class TableMove:
                 table=self.old.table,
                 fix="use a gateway with Thrift2",
             )
-        if self.old.counters or self.new.counters:
+        if self.new.counters != self.translation.old_counters.keys():
             raise ConfigurationError(
-                "a table with counters cannot be moved while programs use it",
+                "a counter of the new table is not a counter of the old one",
                 table=self.old.table,
-                fix="increments change rows without their guards; move the table offline",
+                columns=sorted(self.new.counters - self.translation.old_counters.keys()),
+                fix="add the counter to the old table first",
             )
         if self.key_columns and any(index.unique for index in self.new.indexes):
             raise ConfigurationError(
@@ -99,11 +107,15 @@ class TableMove:
     def to_new(self, key: bytes, cells: Mapping[bytes, Cell]) -> Row | None:
         """Return an old row, or some of its cells, in the new layout; None if it does not exist.
 
+        Counter seals are shown as the counters that they stand for.
+
         Raises:
             CorruptRowError: The new key does not lead back to the old one.
         """
         if not self.old.exists(cells):
             return None
+        if self.old.counters:
+            cells = with_counters(cells, self.old.counters)
         row = self.translation.to_new(Row(key, dict(cells)))
         if self.old_key(row.key) != key:
             raise CorruptRowError(
@@ -114,6 +126,41 @@ class TableMove:
                 fix="the row's values contradict its key; correct them, or move the table offline",
             )
         return row
+
+    def counters_of_absent(self, sealed_key: bytes, cells: Mapping[bytes, Cell]) -> Row | None:
+        """Return the counters of an old row that does not exist, in the new layout.
+
+        None if there are none, or if the new key depends on cells, which the row does not have.
+        """
+        if self.key_columns or not self.old.counters or self.old.exists(cells):
+            return None
+        counters = with_counters(
+            {column: cell for column, cell in cells.items() if column in self.old.counters},
+            self.old.counters,
+        )
+        if not counters:
+            return None
+        row = self.translation.to_new(Row(sealed_key, counters))
+        kept = {column: cell for column, cell in row.cells.items() if column in self.new.counters}
+        return Row(row.key, kept) if kept else None
+
+    def old_versions(self, versions: Sequence[StoredVersion]) -> Sequence[StoredVersion]:
+        """Return versions of cells of the old table without its guard and with its counters."""
+        data = [each for each in versions if each.column != GUARD_COLUMN]
+        return versions_with_counters(data, self.old.counters)
+
+    def is_sealed(self, row: Row | None) -> bool:
+        """Return whether a row of the old table, read with its guard and counters, is sealed."""
+        guard = None if row is None else guard_of(row.cells.get(GUARD_COLUMN))
+        if row is None or guard is None or not guard.is_sealed:
+            return False
+        return all(is_counter_seal(row.cells.get(column)) for column in self.old.counters)
+
+    def old_increment(self, increment: Increment) -> Increment:
+        """Return the increment of the old row for an increment of the new one."""
+        old_counters = self.translation.old_counters
+        amounts = {old_counters[column]: n for column, n in increment.amounts.items()}
+        return Increment(self.old.table, self.old_key(increment.row), amounts)
 
     # --- the old table while it is written ----------------------------------------------------
 
@@ -206,12 +253,6 @@ class TableMove:
     def old_columns(self, columns: frozenset[bytes]) -> tuple[bytes, ...]:
         """Return what to read of the old table to get `columns` of the new one, with the guard."""
         return with_guard(self.translation.old_columns(columns) | self.old.existence_columns)
-
-
-def is_sealed(row: Row | None) -> bool:
-    """Return whether a row of the old table, read with its guard, is sealed."""
-    guard = None if row is None else guard_of(row.cells.get(GUARD_COLUMN))
-    return guard is not None and guard.is_sealed
 
 
 def data_cells(row: Row | None) -> dict[bytes, Cell]:

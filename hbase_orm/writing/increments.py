@@ -46,7 +46,7 @@ def increment_counters(
     row_id = bound.schema.table, (yield from key_to_change(bound, key))
     yield from writer.clock.wait_out_tombstone_tie([row_id])
     try:
-        values = yield from writer.send(Increment(*row_id, amounts), bound)
+        values = yield from writer.increment(bound, Increment(*row_id, amounts))
     finally:
         writer.clock.note_increment(row_id)
     return checked_values(bound, row_id[1], amounts, values)

@@ -16,7 +16,7 @@ from typing import Any, Self
 
 import pytest
 
-from hbase_orm import Engine, connect, select
+from hbase_orm import Engine, Model, connect, select
 from hbase_orm.binding.url import parse_url
 from hbase_orm.index.catalog.catalog import read_entry
 from hbase_orm.migrate.operations.copies import RekeyTable
@@ -24,7 +24,7 @@ from hbase_orm.migrate.operations.operation import Migration, Progress
 from tests.fault.doubles import CutsConnectionAfterSend, CutsConnectionBeforeSend
 from tests.support.migrated_tables import Revision, Saved
 from tests.support.storms import Writer, writers
-from tests.support.trip_writer import NEW_TABLE, NOON, TABLE, Trip, TripByTail, place
+from tests.support.trip_writer import CHANGES, NOON, Change, place
 
 pytestmark = [pytest.mark.hbase, pytest.mark.timeout(900)]
 
@@ -46,29 +46,31 @@ def url(hbase_url: str) -> str:
 def engine(url: str) -> Iterator[Engine]:
     with connect(url) as connected:
         yield connected
-        connected.drop_tables(Trip, TripByTail)
+        connected.drop_tables(*(model for change in CHANGES.values() for model in change))
 
 
-def fill(engine: Engine, rows: int) -> dict[tuple[str, Any], tuple[str, int, str | None]]:
-    engine.create_tables(Trip)
+def fill(engine: Engine, old: Any, rows: int) -> dict[tuple[str, Any], tuple[str, int, str | None]]:
+    engine.create_tables(old)
     ledger: dict[tuple[str, Any], tuple[str, int, str | None]] = {}
     with engine.session() as session, session.bulk() as bulk:
         for n in range(rows):
             at, tail = NOON + timedelta(seconds=n), f"B{n % 97}"
-            bulk.add(Trip(at=at, tail=tail, destination=f"D{n % 11}", miles=n, note=None))
+            bulk.add(old(at=at, tail=tail, destination=f"D{n % 11}", miles=n, note=None))
             ledger[tail, at] = (f"D{n % 11}", n, None)
     return ledger
 
 
-def phase(engine: Engine) -> str:
-    entry = engine._runtime.run_as_is(read_entry(engine._bound_of(TripByTail).schema.table))
+def phase(engine: Engine, new: type[Model]) -> str:
+    entry = engine._runtime.run_as_is(read_entry(engine._bound_of(new).schema.table))
     return "none" if entry is None or entry.move is None else entry.move.phase.name
 
 
-def move(engine: Engine, report: Any) -> None:
-    plan = Revision(engine, (Trip,), (TripByTail,)).migration(gateway_timeout_s=GATEWAY_S)
+def move(engine: Engine, change: Change, report: Any) -> None:
+    old, new = change
+    plan = Revision(engine, (old,), (new,)).migration(gateway_timeout_s=GATEWAY_S)
     migration = Migration(plan.engine, plan.before, plan.after, plan.options, report)
-    RekeyTable(TABLE, new_table=NEW_TABLE).run(migration, Saved())
+    operation = RekeyTable(old.__schema__.table, new_table=new.__schema__.table)
+    operation.run(migration, Saved())
 
 
 class Cuts:
@@ -108,13 +110,14 @@ class Cuts:
 class Pause:
     """Lets a process stand still from INDEXING until rows move."""
 
-    def __init__(self, engine: Engine, writer: Writer) -> None:
+    def __init__(self, engine: Engine, new: type[Model], writer: Writer) -> None:
         self._engine = engine
+        self._new = new
         self._writer = writer
         self.stopped_in = self.continued_in = ""
 
     def __call__(self, _: Progress) -> None:
-        now = phase(self._engine)
+        now = phase(self._engine, self._new)
         if now == "INDEXING" and not self.stopped_in:
             self._writer.process.send_signal(signal.SIGSTOP)
             self.stopped_in = now
@@ -126,16 +129,17 @@ class Pause:
         self._writer.process.send_signal(signal.SIGCONT)
 
 
-def storm(engine: Engine, url: str, rows: int) -> None:
-    ledger = fill(engine, rows)
+def storm(engine: Engine, url: str, rows: int, name: str = "row key") -> None:
+    change = CHANGES[name]
+    ledger = fill(engine, change[0], rows)
     with Cuts(url) as cuts:
-        calls = [(url, 0, "old"), (cuts.url, 1, "old"), (url, 2, "old"), (cuts.url, 3, "old")]
+        calls = [(at, n, name, "old") for n, at in enumerate((url, cuts.url, url, cuts.url))]
         with writers(calls, "trip_writer") as running:
             assert [writer.next() for writer in running] == ["begun"] * len(calls)
             cuts.begin()
-            pause = Pause(engine, running[2])
+            pause = Pause(engine, change[1], running[2])
             try:
-                move(engine, pause)
+                move(engine, change, pause)
             finally:
                 pause.go_on()
             time.sleep(3.0)
@@ -145,17 +149,18 @@ def storm(engine: Engine, url: str, rows: int) -> None:
     assert all(each["written"] > 20 and each["reads"] > 5 for each in told), told
     assert [each["wrong"] for each in told] == [[]] * len(calls)
     assert [each["refused"] for each in told] == [1] * len(calls)
-    check(engine, ledger, told)
+    check(engine, change[1], ledger, told)
 
 
 def check(
     engine: Engine,
+    new: Any,
     ledger: dict[tuple[str, Any], tuple[str, int, str | None]],
     told: list[dict[str, Any]],
 ) -> None:
     """Compare all rows with what was acknowledged, and the indexes with the rows."""
     with engine.session() as session:
-        every = session.all(select(TripByTail).allow_full_scan())
+        every = session.all(select(new).allow_full_scan())
     rows = {(row.tail, row.at): (row.destination, row.miles, row.note) for row in every}
     assert len(rows) == len(every)
     own = {}
@@ -167,11 +172,10 @@ def check(
             assert own[key] in possible, (key, own[key], possible)
     assert len(own) > 50
     assert rows == ledger
-    for name in ("by_destination", "by_miles"):
-        found = engine.verify_index(TripByTail, name)
-        assert (found.missing, found.entries) == (0, found.entries)
-        engine.verify_index(TripByTail, name, repair=True, min_age_ms=0)
-        assert engine.verify_index(TripByTail, name).is_sound
+    for index in new.__schema__.indexes:
+        assert engine.verify_index(new, index.name).missing == 0
+        engine.verify_index(new, index.name, repair=True, min_age_ms=0)
+        assert engine.verify_index(new, index.name).is_sound
 
 
 def test_no_trip_is_lost_or_doubled_while_processes_write_and_rows_move(
@@ -186,3 +190,12 @@ def test_no_trip_is_lost_or_doubled_while_processes_write_and_rows_move(
 def test_no_trip_of_many_is_lost_or_doubled(engine: Engine, url: str, seed: int) -> None:
     random.seed(seed)
     storm(engine, url, SOAK_ROWS)
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("name", [name for name in CHANGES if name != "row key"])
+def test_no_trip_of_many_is_lost_or_doubled_by_other_changes(
+    engine: Engine, url: str, name: str
+) -> None:
+    storm(engine, url, SOAK_ROWS, name)

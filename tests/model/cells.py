@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from hbase_orm.errors import RejectedError
 from hbase_orm.ops import (
     Cell,
     CheckAndMutate,
@@ -30,6 +31,7 @@ from hbase_orm.ops import (
 )
 
 SERVER_NOW_MS = 1_000
+COUNTER_BYTES = 8
 
 READS = (GetRows, GetVersions, FetchRows)
 
@@ -59,12 +61,19 @@ class ScannedRange(NamedTuple):
 
 Store = tuple[tuple[Place, Stored], ...]
 
-COLUMNS = (b"_:g", b"d:", b"d:d:v2", b"d:o", b"d:v1", b"d:v2", b"d:w")
+COLUMNS = (b"_:g", b"d:", b"d:d:v2", b"d:n", b"d:o", b"d:v1", b"d:v2", b"d:w")
 """Every column there is: what the delete of a family covers."""
 
 CLOCK_TABLE = "(the server's clock)"
 
 EMPTY: Store = ()
+
+
+class Amounts(dict[bytes, int]):
+    """Amounts of an increment under way: part of a state, which must be hashable."""
+
+    def __hash__(self) -> int:  # type: ignore[override]  # a dict has none; nobody changes this one
+        return hash(frozenset(self.items()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,13 +208,12 @@ def _now_ms(store: Store) -> int:
 
 def _increment(
     store: Store, table: str, row: bytes, amounts: Mapping[bytes, int]
-) -> tuple[Store, dict[bytes, int]]:
-    totals = {
-        column: int.from_bytes(dict(store).get(Place(table, row, column), Stored()).value or b"")
-        + amount
-        for column, amount in amounts.items()
-    }
-    puts = tuple(Put(column, total.to_bytes(8)) for column, total in totals.items())
+) -> tuple[Store, dict[bytes, int] | RejectedError]:
+    stored = {c: dict(store).get(Place(table, row, c), Stored()).value for c in amounts}
+    if any(value is not None and len(value) != COUNTER_BYTES for value in stored.values()):
+        return store, RejectedError("the cell is not a counter")
+    totals = {c: int.from_bytes(stored[c] or b"") + amount for c, amount in amounts.items()}
+    puts = tuple(Put(column, total.to_bytes(COUNTER_BYTES)) for column, total in totals.items())
     return _mutate(store, table, RowMutation(row, puts)), totals
 
 

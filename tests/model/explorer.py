@@ -446,6 +446,9 @@ def run_alone(protocol: Protocol[Any], store: Store) -> Store:
         answer = None
         for part in parts_of(request):
             store, answer = execute(store, part)
-        run.send((None,) * len(request.operations) if isinstance(request, Together) else answer)
+        if isinstance(answer, HBaseORMError):
+            run.throw(answer)
+        else:
+            run.send((None,) * len(request.operations) if isinstance(request, Together) else answer)
         _pass_pauses(run)
     return store

@@ -19,6 +19,7 @@ from hbase_orm.index.protocol import guarded_write as guard
 from hbase_orm.index.upkeep.repair import repair_pass
 from hbase_orm.index.upkeep.table_pages import scan_page, with_base_keys
 from hbase_orm.moving.adoption import taking_over
+from hbase_orm.moving.moved_increment import moved_increment
 from hbase_orm.moving.moved_write import moved_write, new_table, old_table
 from hbase_orm.moving.mover import check_page, move_page
 from hbase_orm.moving.translation import TableMove
@@ -27,6 +28,7 @@ from hbase_orm.moving.virtual_scans import rest_after, virtual_page
 from hbase_orm.ops import (
     FetchRows,
     GetRows,
+    Increment,
     KeyRange,
     Operation,
     Protocol,
@@ -35,21 +37,30 @@ from hbase_orm.ops import (
     ScannerId,
     ask,
 )
-from tests.model.cells import NOTES, Compact, ExpireDeadGuards, Note, ScannedRange
-from tests.model.explorer import (
-    LeasesEnd,
+from tests.model.cells import (
+    NOTES,
+    SERVER_NOW_MS,
+    Amounts,
+    Compact,
+    ExpireDeadGuards,
+    Note,
+    ScannedRange,
 )
+from tests.model.explorer import LeasesEnd, in_turn
 from tests.model.moving_tables import (
     MOVING,
     NEW,
     NEW_INDEX,
     NEW_KEYS,
+    NEW_TABLE,
     OF_OLD,
     OLD_INDEX,
+    OLD_TABLE,
     PAGE_ROWS,
     PREPARED,
     Cells,
     MoveSystem,
+    N,
     Seen,
     Task,
     W,
@@ -98,15 +109,27 @@ def steps_of(  # noqa: PLR0911  # one return a kind of task
             return ask(ExpireDeadGuards())
         case "compact":
             return ask(Compact())
+        case _:
+            return written(move, task, own, floor_ms)
+
+
+def written(move: TableMove, task: Task, own: GuardContext, floor_ms: int) -> Protocol[Any]:
+    match task.kind:
         case "old put":
             change = RowChange(task.key, task.puts)
             return guard.guarded_write(old_table(move, task.phase), change, own)
         case "old delete":
             change = RowChange(task.key, kind="delete")
             return guard.guarded_write(old_table(move, task.phase), change, own)
-        case kind:
+        case "old count":
+            return ask(Increment(OLD_TABLE, task.key, {N: 1}))
+        case "count":
+            return moved_increment(move, task.phase, Increment(NEW_TABLE, task.key, {N: 1}), own)
+        case "put" | "insert" | "update" | "delete" as kind:
             change = RowChange(task.key, task.puts, kind=kind)
             return moved_write(move, task.phase, change, own, floor_ms=floor_ms)
+        case _:
+            raise AssertionError(task)
 
 
 def moved(system: MoveSystem, own: GuardContext) -> Protocol[None]:
@@ -149,14 +172,14 @@ def repair_old(move: TableMove, own: GuardContext) -> Protocol[None]:
             NEW_INDEX: lambda key: move.old_key(base_key_of(key)),
         }
         base = base_key_of_index[index.table]
-        yield from repair_pass(target, index, base, own, min_age_ms=-99)
+        yield from repair_pass(target, index, base, own, min_age_ms=-SERVER_NOW_MS * 2)
 
 
 def repair(move: TableMove, phase: Phase, own: GuardContext, floor_ms: int = 0) -> Protocol[None]:
     context_ = taking_over(move, own) if phase is MOVING else own
     target = new_table(move, phase, floor_ms)
     for index in target.indexes:
-        yield from repair_pass(target, index, base_key_of, context_, min_age_ms=-99)
+        yield from repair_pass(target, index, base_key_of, context_, min_age_ms=-SERVER_NOW_MS * 2)
 
 
 def read(system: MoveSystem, task: Task, own: GuardContext) -> Protocol[Seen]:
@@ -209,8 +232,8 @@ def noted(number: int, steps: Protocol[Seen]) -> Protocol[None]:
 
 
 def row_by_row(steps: Protocol[Any]) -> Protocol[Any]:
-    """Pass on what a protocol asks; reads of several rows are made one row at a time."""
-    run = ProtocolRun(steps)
+    """Pass on what a protocol asks; several rows are read, and handed over, one at a time."""
+    run = ProtocolRun(in_turn(steps))
     run.begin()
     while (request := run.request) is not None:
         try:
@@ -221,6 +244,8 @@ def row_by_row(steps: Protocol[Any]) -> Protocol[Any]:
                         answer += yield from ask(replace(request, keys=(key,)))
                 case FetchRows(scanner, count) if count > 1:
                     answer = yield from _rows_one_by_one(scanner, count)
+                case Increment(amounts=amounts):
+                    answer = yield replace(request, amounts=Amounts(amounts))
                 case _:
                     answer = yield request
         except HBaseORMError as error:

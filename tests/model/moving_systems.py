@@ -38,6 +38,10 @@ def delete(phase: Phase, key: bytes = b"na", clock_ms: int = 10) -> Task:
     return Task("delete", phase, key, clock_ms=clock_ms)
 
 
+def count(phase: Phase, key: bytes = b"na") -> Task:
+    return Task("count", phase, key)
+
+
 def find(phase: Phase, w: bytes) -> Task:
     return Task("find", phase, puts={W: w})
 
@@ -102,7 +106,7 @@ DELETED_BY_A_FAST_CLOCK = MoveSystem(
     ONE,
     (insert(MOVING, clock_ms=SLOW_MS), MOVER),
     settled=(delete(PREPARED, clock_ms=FAST_MS),),
-    at_least=8_900,
+    at_least=7_500,
 )
 DELETED_AND_REPAIRED = replace(
     DELETED_BY_A_FAST_CLOCK,
@@ -116,7 +120,7 @@ DELETED_FOR_GOOD = MoveSystem(
     ONE,
     (delete(MOVING), MOVER, EXPIRE),
     losses=0,
-    at_least=10_000,
+    at_least=8_500,
 )
 COMPACTED = MoveSystem(
     "the mover, a delete and a compaction",
@@ -124,14 +128,14 @@ COMPACTED = MoveSystem(
     ONE,
     (MOVER, delete(MOVING), COMPACT),
     crashes=0,
-    at_least=4_100,
+    at_least=3_300,
     losses=0,
 )
 
 # --- the mover and the phase NEW ------------------------------------------------------------------
 
 PUT_AND_MOVER = MoveSystem(
-    "a put of PREPARED and the mover", BYTE, ONE, (put(PREPARED), MOVER), at_least=12_000
+    "a put of PREPARED and the mover", BYTE, ONE, (put(PREPARED), MOVER), at_least=10_000
 )
 TWO_MOVERS = MoveSystem("two movers", BYTE, ONE, (MOVER, MOVER), losses=0)
 LATE_INSERT = MoveSystem(
@@ -154,7 +158,7 @@ PUT_BESIDE_NEW = MoveSystem(
     ONE,
     (put(MOVING), MOVER, put(NEW, b"Z")),
     losses=0,
-    at_least=5_800,
+    at_least=5_400,
 )
 DELETE_BESIDE_NEW = MoveSystem(
     "a put of MOVING, the mover, a delete of NEW, and a reader",
@@ -196,7 +200,7 @@ SCAN_BESIDE_INSERT = MoveSystem(
     at_least=16_000,
 )
 SCAN_BESIDE_MOVER = MoveSystem(
-    "a scan and the mover", BYTE, TWO, (SCAN, MOVER), losses=0, at_least=1_000
+    "a scan and the mover", BYTE, TWO, (SCAN, MOVER), losses=0, at_least=950
 )
 SCAN_BESIDE_NEW = MoveSystem(
     "a scan of MOVING, the mover, and writes of NEW",
@@ -214,7 +218,7 @@ SCAN_BACK_BESIDE_PUT = replace(
     at_least=28_000,
 )
 SCAN_BACK_BESIDE_MOVER = replace(
-    SCAN_BESIDE_MOVER, name="a reverse scan and the mover", tasks=(SCAN_BACK, MOVER), at_least=800
+    SCAN_BESIDE_MOVER, name="a reverse scan and the mover", tasks=(SCAN_BACK, MOVER), at_least=750
 )
 FIND_BESIDE_PUT = MoveSystem(
     "a read by the index, and a put that leaves its value and a delete",
@@ -318,7 +322,7 @@ SAME_PUT_AND_MOVER = MoveSystem(
     ONE,
     (put(PREPARED, key=b"a"), MOVER),
     losses=0,
-    at_least=1_000,
+    at_least=850,
 )
 SAME_SCAN = MoveSystem(
     "the key stays: a scan, a put and a delete",
@@ -375,7 +379,104 @@ TAKEN_BACK = MoveSystem(
     at_least=1_000,
 )
 
+# --- counters -------------------------------------------------------------------------------------
+
+COUNTS = MoveSystem(
+    "increments of PREPARED and of MOVING",
+    BYTE,
+    ONE,
+    (count(PREPARED), count(MOVING)),
+    has_counter=True,
+    at_least=3_000,
+)
+COUNTED_BEFORE = replace(
+    COUNTS,
+    name="increments of PREPARED and of MOVING, of a counter that the row has",
+    settled=(count(PREPARED),),
+)
+COUNT_AND_MOVER = replace(
+    COUNTED_BEFORE,
+    name="an increment of PREPARED and the mover",
+    tasks=(count(PREPARED), MOVER),
+    at_least=5_000,
+)
+COUNT_OF_MOVING_AND_MOVER = replace(
+    COUNTED_BEFORE,
+    name="an increment of MOVING and the mover",
+    tasks=(count(MOVING), MOVER),
+    at_least=70_000,
+)
+COUNT_AND_PUT = replace(
+    COUNTED_BEFORE,
+    name="an increment of PREPARED and a put of MOVING",
+    tasks=(count(PREPARED), put(MOVING)),
+)
+PUT_AND_COUNT = replace(
+    COUNTED_BEFORE,
+    name="a put of PREPARED and an increment of MOVING",
+    tasks=(put(PREPARED), count(MOVING)),
+    crashes=0,
+    at_least=20_000,
+)
+COUNT_BESIDE_NEW = replace(
+    COUNTED_BEFORE,
+    name="an increment of PREPARED, the mover, and an increment of NEW",
+    tasks=(count(PREPARED), MOVER, count(NEW)),
+    crashes=0,
+    at_least=2_000,
+)
+COUNT_BESIDE_GET = replace(
+    COUNTED_BEFORE,
+    name="an increment of MOVING beside a get",
+    tasks=(count(MOVING), GET),
+    losses=0,
+    at_least=200,
+)
+COUNT_BESIDE_SCAN = replace(
+    COUNTED_BEFORE,
+    name="an increment of PREPARED beside a scan and the mover",
+    tasks=(count(PREPARED), SCAN, MOVER),
+    crashes=0,
+    losses=0,
+)
+SAME_COUNTS = replace(
+    COUNTS,
+    name="increments of rows that keep their key",
+    layout=SAME,
+    tasks=(count(PREPARED, b"a"), count(MOVING, b"a")),
+)
+KEY_BESIDE_COUNT = MoveSystem(
+    "a change of the key by the old class, and an increment of PREPARED",
+    VALUE,
+    ONE,
+    (Task("old put", INDEXING, b"a", {V2: b"Z"}), count(PREPARED, b"Aa")),
+    has_counter=True,
+    crashes=0,
+    at_least=200,
+)
+OLD_COUNT = replace(
+    COUNTS,
+    name="increments of the old class and of PREPARED",
+    tasks=(Task("old count", INDEXING, b"a"), count(PREPARED)),
+    at_least=70,
+)
+COUNT_SYSTEMS: Final = (
+    COUNTS,
+    COUNTED_BEFORE,
+    COUNT_AND_MOVER,
+    COUNT_OF_MOVING_AND_MOVER,
+    COUNT_AND_PUT,
+    PUT_AND_COUNT,
+    COUNT_BESIDE_NEW,
+    COUNT_BESIDE_GET,
+    COUNT_BESIDE_SCAN,
+    SAME_COUNTS,
+    KEY_BESIDE_COUNT,
+    OLD_COUNT,
+)
+
 MOVE_SYSTEMS: Final = (
+    *COUNT_SYSTEMS,
     ONE_PUT,
     PREPARED_AND_MOVING,
     TWO_MOVING,
@@ -448,6 +549,17 @@ LARGE_MOVES: Final = (
     with_faults(BOTH_CLAIM_MOVING),
     with_faults(TAKEN_OVER),
     with_faults(TAKEN_BACK),
+    with_faults(COUNTS, crashes=2, losses=2),
+    with_faults(COUNT_AND_MOVER, crashes=2),
+    with_faults(COUNT_BESIDE_SCAN, losses=0),
+    with_faults(PUT_AND_COUNT),
+    replace(
+        COUNTED_BEFORE,
+        name="increments of PREPARED and of MOVING beside the mover",
+        tasks=(count(PREPARED), count(MOVING), MOVER),
+        losses=0,
+        crashes=0,
+    ),
     MoveSystem(
         "a repair through the old table, and puts of PREPARED and of MOVING",
         BYTE,

@@ -2,7 +2,7 @@
 
 The old table has a row at `a` with the columns `v1` and `v2`; in the new one they are `v1` and `w`,
 and the key is the old one, the old one behind a byte, or the old one behind the value of `v1`. The
-new table has an index of `w`.
+new table has an index of `w`. Both may have a counter `n`, which is added to by 1.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from hbase_orm.ops import Cell, Row
 from tests.support.replays import SEPARATOR, V1, V2
 
 W = b"d:w"
+N = b"d:n"
 OLD_TABLE, NEW_TABLE, NEW_KEYS, OLD_INDEX, NEW_INDEX = "old", "new", "new keys", "by v2", "by w"
 OF_OLD = {OLD_TABLE, NEW_KEYS, OLD_INDEX}
 
@@ -49,7 +50,7 @@ class Task:
 
     kind: Literal[
         "put", "insert", "update", "delete",
-        "old put", "old delete",
+        "old put", "old delete", "count", "old count",
         "get", "scan", "scan back", "find",
         "mover", "repair", "old repair", "expire", "compact",
     ]  # fmt: skip
@@ -60,7 +61,9 @@ class Task:
 
     @property
     def writes(self) -> bool:
-        return self.kind in {"put", "insert", "update", "delete", "old put", "old delete"}
+        return self.kind in {"put", "insert", "update", "delete"} or self.kind in {
+            "old put", "old delete", "count", "old count",
+        }  # fmt: skip
 
     @property
     def reads(self) -> bool:
@@ -76,6 +79,7 @@ class MoveSystem:
         settled: What happened before the others began, one after the other.
         has_old_index: Whether the old table has an index of its own.
         is_unique: Whether the new table's index is unique.
+        has_counter: Whether both tables have the counter.
         keeps_promise: Whether the mover waits until no writer of PREPARED is left.
     """
 
@@ -89,6 +93,7 @@ class MoveSystem:
     settled: Sequence[Task] = ()
     has_old_index: bool = False
     is_unique: bool = False
+    has_counter: bool = False
     keeps_promise: bool = True
     tries: int = 3
 
@@ -109,9 +114,9 @@ def new_key(layout: Layout, key: bytes, cells: Mapping[bytes, Cell]) -> bytes:
             return cells[V1].value + key
 
 
-def translation(layout: Layout) -> RowTranslation:
+def translation(layout: Layout, *, has_counter: bool = False) -> RowTranslation:
     prefix = 0 if layout == "same key" else 1
-    to_old_name, to_new_name = {W: V2, V1: V1, b"d": b"d"}, {V2: W, V1: V1}
+    to_old_name, to_new_name = {W: V2, V1: V1, N: N, b"d": b"d"}, {V2: W, V1: V1, N: N}
 
     def to_new(row: Row) -> Row:
         cells = {to_new_name[column]: cell for column, cell in row.cells.items()}
@@ -125,7 +130,10 @@ def translation(layout: Layout) -> RowTranslation:
         puts = {to_old_name[column]: value for column, value in change.puts.items()}
         return RowChange(change.row[prefix:], puts, kind=change.kind)
 
-    return RowTranslation(to_new, lambda key: key[prefix:], old_change, old_columns)
+    counters = {N: N} if has_counter else {}
+    return RowTranslation(
+        to_new, lambda key: key[prefix:], old_change, old_columns, old_counters=counters
+    )
 
 
 def keys_by(column: bytes) -> Callable[[bytes, Cells], frozenset[bytes]]:
@@ -140,13 +148,19 @@ def unique_keys(row: bytes, cells: Cells) -> frozenset[bytes]:
     return frozenset({cells[W]} if W in cells else ())
 
 
-def table(name: str, columns: frozenset[bytes], indexes: tuple[IndexTarget, ...]) -> GuardedTable:
+def table(
+    name: str,
+    columns: frozenset[bytes],
+    indexes: tuple[IndexTarget, ...],
+    *,
+    has_counter: bool,
+) -> GuardedTable:
     return GuardedTable(
         name,
         families=(b"d",),
         anchor=V1,
         marker=None,
-        counters=frozenset(),
+        counters=frozenset({N} if has_counter else ()),
         columns=columns,
         indexes=indexes,
     )
@@ -157,9 +171,14 @@ def move_of(system: MoveSystem) -> TableMove:
     w_keys = unique_keys if system.is_unique else keys_by(W)
     by_w = IndexTarget("by_w", NEW_INDEX, frozenset((W,)), w_keys, unique=system.is_unique)
     return TableMove(
-        table(OLD_TABLE, frozenset((V1, V2)), (by_v2,) if system.has_old_index else ()),
-        table(NEW_TABLE, frozenset((V1, W)), (by_w,)),
-        translation(system.layout),
+        table(
+            OLD_TABLE,
+            frozenset((V1, V2)),
+            (by_v2,) if system.has_old_index else (),
+            has_counter=system.has_counter,
+        ),
+        table(NEW_TABLE, frozenset((V1, W)), (by_w,), has_counter=system.has_counter),
+        translation(system.layout, has_counter=system.has_counter),
         None if system.layout == "same key" else NEW_KEYS,
     )
 
@@ -184,11 +203,18 @@ def ledger_after(system: MoveSystem, ledger: Ledger, task: Task) -> Ledger | Non
     if (task.kind == "insert" and row) or (task.kind == "update" and not row):
         return None
     rest = {key: cells for key, cells in ledger.items() if key != task.key}
+    if task.kind == "count":
+        return {**rest, task.key: counted(row)} if row else None
     if task.kind == "delete":
         return rest
     after = {**row, **task.puts}
     is_taken = any(cells.get(W) == after.get(W) for cells in rest.values())
     return None if system.is_unique and is_taken else {**rest, task.key: after}
+
+
+def counted(row: Cells) -> dict[bytes, bytes]:
+    """Return a row after an increment of its counter."""
+    return {**row, N: (int.from_bytes(row.get(N, b"")) + 1).to_bytes(8)}
 
 
 def _after_old_write(system: MoveSystem, ledger: Ledger, task: Task) -> Ledger:
@@ -199,7 +225,7 @@ def _after_old_write(system: MoveSystem, ledger: Ledger, task: Task) -> Ledger:
     if task.kind == "old delete":
         return rest
     puts = {W if column == V2 else column: value for column, value in task.puts.items()}
-    after = {**cells, **puts}
+    after = counted(cells) if task.kind == "old count" else {**cells, **puts}
     at = {c: Cell(value, 0) for c, value in after.items()}
     return {**rest, new_key(system.layout, task.key, at): after}
 

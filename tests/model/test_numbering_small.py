@@ -36,17 +36,10 @@ from hbase_orm.ops import (
     RowMutation,
     Together,
 )
-from tests.model.cells import EMPTY, Place, Store, Stored, execute
+from tests.model.cells import EMPTY, Amounts, Place, Store, Stored, execute
 from tests.model.explorer import Explorer, State, run_alone
 
 TABLE, REPORTS, COLUMN = "ids", "reports", b"d:v"
-
-
-class Amounts(dict[bytes, int]):
-    """Amounts of an increment under way: part of a state, which must be hashable."""
-
-    def __hash__(self) -> int:  # type: ignore[override]  # a dict has none; nobody changes this one
-        return hash(frozenset(self.items()))
 
 
 Step = Callable[[Operation[Any]], Protocol[Any]]

@@ -34,7 +34,7 @@ def newest(row: OldRow) -> Row:
 
 def copied(pair: ModelPair, row: OldRow) -> RowMutation:
     """Return the puts of the exclusive copy, which asks for nothing."""
-    steps = RowMapping(pair.old, pair.new).row(pair.old, row.key, row.versions)
+    steps = RowMapping(pair.old, pair.new).row(pair.old, newest(row), row.versions)
     try:
         next(steps)
     except StopIteration as end:

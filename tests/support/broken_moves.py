@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
 from hbase_orm.index.catalog.move_phases import Phase
-from hbase_orm.index.entries.guard_cell import sealed_guard
+from hbase_orm.index.entries.guard_cell import GuardCell, guard_of, sealed_guard
 from hbase_orm.index.entries.targets import (
     GUARD_COLUMN,
     GuardContext,
@@ -16,15 +16,27 @@ from hbase_orm.index.entries.targets import (
     RowChange,
 )
 from hbase_orm.index.protocol import guarded_write
-from hbase_orm.index.protocol.requests import read_before
+from hbase_orm.index.protocol.requests import read_before, read_raw
 from hbase_orm.index.upkeep.table_pages import get_rows, scan_page
-from hbase_orm.moving import adoption, moved_write, mover, seal, virtual_reads, virtual_scans
+from hbase_orm.moving import (
+    adoption,
+    counter_seals,
+    moved_increment,
+    moved_write,
+    mover,
+    seal,
+    virtual_reads,
+    virtual_scans,
+)
+from hbase_orm.moving.counter_seals import counter_seal
 from hbase_orm.moving.seal import SealedRow
-from hbase_orm.moving.translation import TableMove, is_sealed
+from hbase_orm.moving.translation import TableMove
 from hbase_orm.moving.virtual_reads import Rows
 from hbase_orm.moving.virtual_scans import VirtualPage
 from hbase_orm.ops import (
+    Cell,
     CheckAndMutate,
+    GetRows,
     KeyRange,
     MutateRow,
     Protocol,
@@ -37,6 +49,7 @@ from tests.model import moving
 from tests.support.broken_rules import Break
 
 ORIGINAL_SEAL: Final = seal.seal_row
+ORIGINAL_SEAL_COUNTERS: Final = counter_seals.seal_counters
 ORIGINAL_HAND_OVER: Final = adoption.hand_over
 ORIGINAL_NEW_TABLE: Final = moved_write.new_table
 ORIGINAL_OLD_CHANGE: Final = TableMove.old_change
@@ -46,9 +59,14 @@ ORIGINAL_PAGE_OF_OLD: Final = virtual_scans._page_of_old  # replaced below
 ORIGINAL_PAGE_OF_NEW: Final = virtual_scans._page_of_new  # replaced below
 
 
+def is_sealed(row: Row | None) -> bool:
+    guard = None if row is None else guard_of(row.cells.get(GUARD_COLUMN))
+    return guard is not None and guard.is_sealed
+
+
 def seal_without_check(
     table: GuardedTable, key: bytes, before: RowBefore, context: GuardContext
-) -> Protocol[SealedRow]:
+) -> Protocol[GuardCell]:
     guard = sealed_guard(
         before.guard,
         timestamp_ms=seal.seal_timestamp(before),
@@ -57,18 +75,53 @@ def seal_without_check(
     )
     put = Put(GUARD_COLUMN, guard.encode(), guard.timestamp_ms)
     yield from ask(MutateRow(table.table, RowMutation(key, puts=(put,))))
-    return SealedRow(key, guard, before.cells)
+    return guard
 
 
 def leave_unsealed(
     table: GuardedTable, key: bytes, before: RowBefore, context: GuardContext
+) -> Protocol[GuardCell]:
+    del table, key, context
+    yield from ()
+    return sealed_guard(
+        before.guard, timestamp_ms=before.newest_seen_ms + 1, nonce=bytes(8), epoch=1
+    )
+
+
+def leave_counters_unsealed(
+    table: GuardedTable,
+    key: bytes,
+    guard: GuardCell,
+    cells: Mapping[bytes, Cell],
+    context: GuardContext,
 ) -> Protocol[SealedRow]:
     del table, context
     yield from ()
-    guard = sealed_guard(
-        before.guard, timestamp_ms=before.newest_seen_ms + 1, nonce=bytes(8), epoch=1
-    )
-    return SealedRow(key, guard, before.cells)
+    return SealedRow(key, guard, cells)
+
+
+def seal_present_counters_only(
+    table: GuardedTable, key: bytes, context: GuardContext
+) -> Protocol[dict[bytes, Cell]]:
+    (row,) = yield from ask(GetRows(table.table, (key,), tuple(table.counters)))
+    present = table.counters & ({} if row is None else row.cells).keys()
+    if not present:
+        return {}
+    return (yield from ORIGINAL_SEAL_COUNTERS(replace(table, counters=present), key, context))
+
+
+def seal_counters_without_check(
+    table: GuardedTable, key: bytes, cells: Mapping[bytes, Cell | None], context: GuardContext
+) -> Protocol[None]:
+    stored = yield from read_raw(table, key, context)
+    newest_ms = max(version.timestamp_ms for version in stored)
+    puts = [Put(column, counter_seal(cell), newest_ms + 1) for column, cell in cells.items()]
+    yield from ask(MutateRow(table.table, RowMutation(key, puts=tuple(puts))))
+
+
+def leave_row_where_it_is(move: TableMove, new_key: bytes, context: GuardContext) -> Protocol[None]:
+    del move, new_key, context
+    yield from ()
 
 
 def seal_existing_rows_only(
@@ -77,7 +130,8 @@ def seal_existing_rows_only(
     columns = (*table.families, GUARD_COLUMN)
     before = yield from read_before(table, key, columns, context)
     if before.guard is None:
-        return (yield from leave_unsealed(table, key, before, context))
+        guard = yield from leave_unsealed(table, key, before, context)
+        return SealedRow(key, guard, before.cells)
     return (yield from ORIGINAL_SEAL(table, key, context))
 
 
@@ -96,9 +150,11 @@ def adopt_without_check(
     new_key: bytes,
     puts: tuple[Put, ...],
     context: GuardContext,
+    *,
+    is_dead: bool,
 ) -> Protocol[None]:
     del context
-    guard = adoption.adopted_guard(sealed.guard, 1, is_dead=not puts)
+    guard = adoption.adopted_guard(sealed.guard, 1, is_dead=is_dead)
     guard_put = Put(GUARD_COLUMN, guard.encode(), guard.timestamp_ms)
     mutation = RowMutation(new_key, puts=(*puts, guard_put))
     yield from ask(MutateRow(move.new.table, mutation))
@@ -277,7 +333,7 @@ def nothing_left(
 
 def seal_that_expires(
     table: GuardedTable, key: bytes, before: RowBefore, context: GuardContext
-) -> Protocol[SealedRow | None]:
+) -> Protocol[GuardCell | None]:
     guard = sealed_guard(
         before.guard,
         timestamp_ms=seal.seal_timestamp(before),
@@ -287,7 +343,7 @@ def seal_that_expires(
     put = Put(GUARD_COLUMN, guard.encode(), guard.timestamp_ms)
     mutation = RowMutation(key, puts=(put,), ttl_ms=1)
     request = CheckAndMutate(table.table, GUARD_COLUMN, before.guard_bytes, mutation)
-    return SealedRow(key, guard, before.cells) if (yield from ask(request)) else None
+    return guard if (yield from ask(request)) else None
 
 
 SEAL_UNCHECKED: Final = Break("seal by check", seal, "_sealed", seal_without_check)
@@ -295,6 +351,16 @@ UNSEALED: Final = Break("seal first", seal, "_sealed", leave_unsealed)
 ABSENT_UNSEALED: Final = Break("seal absent rows", adoption, "seal_row", seal_existing_rows_only)
 SEAL_EARLY: Final = Break("seal later than all", seal, "seal_timestamp", early_timestamp)
 SEAL_EXPIRES: Final = Break("seal stays", seal, "_sealed", seal_that_expires)
+COUNTERS_UNSEALED: Final = Break("seal counters", seal, "_with_counters", leave_counters_unsealed)
+ABSENT_COUNTERS_UNSEALED: Final = Break(
+    "seal absent counters", seal, "seal_counters", seal_present_counters_only
+)
+COUNTERS_UNCHECKED: Final = Break(
+    "seal counters by check", counter_seals, "_seal", seal_counters_without_check
+)
+COUNTED_IN_NEW_ONLY: Final = Break(
+    "hand over before an increment", moved_increment, "hand_over", leave_row_where_it_is
+)
 SEAL_IGNORED: Final = Break("seal is final", guarded_write, "refuse_sealed", ignore_seal)
 ADOPTED_UNCHECKED: Final = Break("adopt by check", adoption, "_put_guarded", adopt_without_check)
 ADOPTED_LATER: Final = Break("own timestamps", adoption, "_cell_puts", adopt_with_later_timestamps)

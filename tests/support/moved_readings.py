@@ -44,7 +44,10 @@ R = TypeVar("R")
 
 REGION, UNIT, VALUE, NAME = b"d:region", b"d:unit", b"d:v", b"d:name"
 NOTE = b"e:note"
-RENAMED = {REGION: REGION, UNIT: NAME, VALUE: VALUE, NOTE: NOTE}
+HITS, MISSES, VISITS, FAILS = b"d:hits", b"d:misses", b"d:visits", b"d:fails"
+"""Counters: two of the old table, and the same of the new one. `MOVE` has none."""
+
+RENAMED = {REGION: REGION, UNIT: NAME, VALUE: VALUE, NOTE: NOTE, HITS: VISITS, MISSES: FAILS}
 FORMER = {new: old for old, new in RENAMED.items()} | {b"d": b"d", b"e": b"e"}
 DEVICE_BYTES = 2
 

@@ -1,8 +1,8 @@
 """A process that writes trips of its own while they move to another table, and checks its reads.
 
-Run as a program with the URL, its number, and "old" or "new": the class with which it begins. When
-the old class is refused it goes on with the new one, like a program that is deployed again. It
-prints "begun" after some writes. It ends when its input ends; the last line of its output is one
+Run as a program with the URL, its number, the name of a change of `CHANGES`, and "old" or "new": the
+class with which it begins. When the old class is refused it goes on with the new one, like a program
+that is deployed again. It prints "begun" after some writes. It ends when its input ends; the last line of its output is one
 JSON object: what its rows may be, how much it did, and what it read wrongly.
 """
 
@@ -33,8 +33,6 @@ from hbase_orm import (
 )
 from hbase_orm.errors import FlushError, HBaseORMError, SchemaDriftError
 
-TABLE: Final = "trips"
-NEW_TABLE: Final = "trips_by_tail"
 OWN_ROWS: Final = 60
 TAILS: Final = 6
 DESTINATIONS: Final = 11
@@ -45,7 +43,7 @@ State = tuple[str, int, str | None] | None
 """The fields of a trip: destination, miles and note; None for a trip that does not exist."""
 
 
-class Trip(Model, table=TABLE):
+class Trip(Model, table="trips"):
     """By time, without salt."""
 
     d = Family(versions=2)
@@ -57,7 +55,7 @@ class Trip(Model, table=TABLE):
     by_destination = Index(destination)
 
 
-class TripByTail(Model, table=NEW_TABLE):
+class TripByTail(Model, table="trips_by_tail"):
     """By tail number, salted."""
 
     d = Family(versions=2)
@@ -71,8 +69,65 @@ class TripByTail(Model, table=NEW_TABLE):
     __rowkey__ = rowkey(Salt(4, of=[tail]), tail, at)
 
 
-Class = type[Trip] | type[TripByTail]
-CLASSES: Final[dict[str, Class]] = {"old": Trip, "new": TripByTail}
+class TripWithLongMiles(Model, table="trips_long_miles"):
+    """As `Trip`, with another codec."""
+
+    d = Family(versions=2)
+    at: Key[datetime] = key(codecs.millis())
+    tail: Key[str] = key()
+    destination: Mapped[str] = column(d)
+    miles: Mapped[int] = column(d, codec=codecs.int64())
+    note: Mapped[str | None] = column(d, default=None)
+    by_destination = Index(destination)
+
+
+class TripWithRemark(Model, table="trips_remark"):
+    """As `Trip`, with another qualifier."""
+
+    d = Family(versions=2)
+    at: Key[datetime] = key(codecs.millis())
+    tail: Key[str] = key()
+    destination: Mapped[str] = column(d)
+    miles: Mapped[int] = column(d, codec=codecs.uint32())
+    note: Mapped[str | None] = column(d, "remark", default=None)
+    by_destination = Index(destination)
+
+
+class TripIn4(Model, table="trips_in_4"):
+    """In 4 buckets."""
+
+    d = Family(versions=2)
+    tail: Key[str] = key()
+    at: Key[datetime] = key(codecs.millis())
+    destination: Mapped[str] = column(d)
+    miles: Mapped[int] = column(d)
+    note: Mapped[str | None] = column(d, default=None)
+    by_destination = Index(destination)
+    __rowkey__ = rowkey(Salt(4), tail, at)
+
+
+class TripIn16(Model, table="trips_in_16"):
+    """In 16 buckets."""
+
+    d = Family(versions=2)
+    tail: Key[str] = key()
+    at: Key[datetime] = key(codecs.millis())
+    destination: Mapped[str] = column(d)
+    miles: Mapped[int] = column(d)
+    note: Mapped[str | None] = column(d, default=None)
+    by_destination = Index(destination)
+    __rowkey__ = rowkey(Salt(16), tail, at)
+
+
+Class = type[Model]
+Change = tuple[Class, Class]
+CHANGES: Final[dict[str, Change]] = {
+    "row key": (Trip, TripByTail),
+    "codec": (Trip, TripWithLongMiles),
+    "qualifier": (Trip, TripWithRemark),
+    "salt": (TripIn4, TripIn16),
+}
+"""The old and the new class of each change."""
 
 
 def place(number: int, n: int) -> tuple[str, datetime]:
@@ -85,6 +140,7 @@ class TripWriter:
     """The trips of one writer, and what they may be: several states after an unknown outcome."""
 
     engine: Engine
+    change: Change
     model: Class
     number: int
     random: random.Random
@@ -112,8 +168,9 @@ class TripWriter:
 
     def _take_new_class(self) -> None:
         self.refused += 1
-        assert self.model is Trip
-        self.model = TripByTail
+        old, new = self.change
+        assert self.model is old
+        self.model = new
 
     def write(self, n: int) -> None:
         tail, at = place(self.number, n)
@@ -209,7 +266,7 @@ class TripWriter:
         }
 
 
-def run(engine: Engine, model: Class, number: int) -> dict[str, Any]:
+def run(engine: Engine, change: Change, model: Class, number: int) -> dict[str, Any]:
     """Write until the input ends; return what is to be told."""
     ended = threading.Event()
 
@@ -218,7 +275,7 @@ def run(engine: Engine, model: Class, number: int) -> dict[str, Any]:
         ended.set()
 
     threading.Thread(target=listen, daemon=True).start()
-    writer = TripWriter(engine, model, number, random.Random(number))
+    writer = TripWriter(engine, change, model, number, random.Random(number))
     steps = 0
     while not ended.is_set():
         writer.step()
@@ -230,7 +287,10 @@ def run(engine: Engine, model: Class, number: int) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    url, own_number, first = sys.argv[1:4]
+    url, own_number, name, first = sys.argv[1:5]
+    own_change = CHANGES[name]
+    begins_with = own_change[first == "new"]
     with connect(url) as connected:
-        sys.stdout.write(json.dumps(run(connected, CLASSES[first], int(own_number))) + "\n")
+        told = run(connected, own_change, begins_with, int(own_number))
+        sys.stdout.write(json.dumps(told) + "\n")
         sys.stdout.flush()

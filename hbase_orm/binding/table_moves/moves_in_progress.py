@@ -23,10 +23,11 @@ from hbase_orm.index.catalog.move_phases import CatalogMove, Phase
 from hbase_orm.index.entries.targets import GuardContext, GuardedTable, RowChange, WriteOutcome
 from hbase_orm.index.protocol.guarded_write import History
 from hbase_orm.index.protocol.row_change import write_row
+from hbase_orm.moving.moved_increment import moved_increment
 from hbase_orm.moving.moved_requests import CurrentMove
 from hbase_orm.moving.moved_write import MovedHistory, moved_write
 from hbase_orm.moving.translation import TableMove
-from hbase_orm.ops import Protocol
+from hbase_orm.ops import Increment, Protocol, ask
 from hbase_orm.record.declaration import TableRecord
 
 
@@ -124,6 +125,32 @@ class TableMoves:
                 table_move, move.phase, change, permitted, floor_ms=move.floor_ms, history=moved
             )
         )
+
+    def increment(
+        self, bound: BoundModel, entry: CatalogEntry, increment: Increment, context: GuardContext
+    ) -> Protocol[dict[bytes, int]]:
+        """Increment counters of a row of a table in a move, where the row is.
+
+        Args:
+            bound: The bound model that is written.
+            entry: The catalog's entry of its table.
+            increment: The request for its table.
+            context: The clocks, random numbers, and the permission under `entry`.
+
+        Raises:
+            SchemaDriftError: The rows leave this table: the program needs the class of the other.
+            CatalogLeaseError: A lease has expired, and nothing was added; repeat the increment.
+            HBaseORMError: As for `moved_increment`.
+        """
+        table, move = bound.schema.table, entry.move
+        if move is not None:
+            refuse_moved(table, move)
+        if move is None or move.is_old or not move.is_running:
+            return (yield from ask(increment))
+        table_move = yield from self._move(table, entry)
+        old_entry = yield from self._leased(move.other_table, increment.row)
+        permitted = self._for_both(context, table, old_entry, move.other_table)
+        return (yield from moved_increment(table_move, move.phase, increment, permitted))
 
     def forget(self, table: str) -> None:
         """Forget the catalog's entries of a table, and of the other table of its move."""

@@ -24,6 +24,7 @@ def check_pair(old: BoundModel, new: BoundModel) -> None:
         for reason, fix in _obstacles(bound):
             raise _refused(bound.schema, reason, fix)
     _check_keys(old.schema, new.schema)
+    _check_counters(old.schema, new.schema)
     _check_new_columns(old.schema, new.schema)
     _check_old_columns(old.schema, new.schema)
     _check_existence(old.schema, new.schema)
@@ -53,8 +54,6 @@ def _obstacles(bound: BoundModel) -> Iterator[tuple[str, str]]:
         yield "the row key has numbers of names, which have to be looked up", _EXCLUSIVELY
     if layout.table_period is not None or not bound.tables.is_only:
         yield "the rows are in a table for each period", _EXCLUSIVELY
-    if schema.counted:
-        yield "increments of counters change rows without their guards", _EXCLUSIVELY
     if bound.guarded is not None and bound.guarded.is_lww:
         yield "the rows have no guards", "configure a gateway with Thrift2: thrift2=host:port"
     if schema.lacks_anchor:
@@ -107,6 +106,18 @@ def _check_new_columns(old: TableSchema, new: TableSchema) -> None:
             "the old table has no place for a column of the new one, and is written until the "
             "phase MOVING",
             "add the column to the old table first, and move the rows then",
+            field=name,
+        )
+
+
+def _check_counters(old: TableSchema, new: TableSchema) -> None:
+    """Refuse a field that is a counter in only one of the models."""
+    before, after = ({each.name for each in side.counters} for side in (old, new))
+    for name in sorted((after - before) | ((before - after) & new.column_by_name.keys())):
+        raise _refused(
+            new if name in after else old,
+            "the field is a counter in only one of the models",
+            "declare it as counter() in both; add a new counter to the old table first",
             field=name,
         )
 

@@ -42,6 +42,7 @@ def row_translation(old: BoundModel, new: BoundModel) -> RowTranslation:
         rows.old_change,
         rows.old_columns,
         rows.older_versions if has_versions else None,
+        rows.old_counters,
     )
 
 
@@ -152,6 +153,12 @@ class _RowPair:
         except (CodecError, CorruptRowError):
             return set()  # no old row has the name of this dynamic column
         return set() if place is None else {place[0]}
+
+    @property
+    def old_counters(self) -> dict[bytes, bytes]:
+        """The columns of the old counters by those of the new ones."""
+        old = {each.name: each.column for each in self.old.counters}
+        return {each.column: old[each.name] for each in self.new.counters}
 
     # --- changes ----------------------------------------------------------------------------------
 

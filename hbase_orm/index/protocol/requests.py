@@ -67,7 +67,7 @@ def read_before(
             shows nothing, no other read is sent.
     """
     is_new = is_new and not target.is_lww and context.take_over is None
-    if is_new and not (yield from _read_raw(target, row, context)):
+    if is_new and not (yield from read_raw(target, row, context)):
         return RowBefore(b"", None, {}, target.floor_ms)
     if target.is_lww:
         columns = (*columns, CLEARED_COLUMN)
@@ -84,7 +84,7 @@ def read_before(
         newest_seen_ms = attempts.newest_timestamp(None, cells.values(), ())
         cells.pop(CLEARED_COLUMN, None)
         return RowBefore(guard_bytes, None, cells, newest_seen_ms)
-    versions = yield from _read_raw(target, row, context)
+    versions = yield from read_raw(target, row, context)
     newest_seen_ms = attempts.newest_timestamp(None, cells.values(), versions)
     return RowBefore(guard_bytes, None, cells, max(newest_seen_ms, target.floor_ms))
 
@@ -133,7 +133,7 @@ def refuse_corrupt_guard(target: GuardedTable, change: RowChange, before: RowBef
         )
 
 
-def _read_raw(
+def read_raw(
     target: GuardedTable, row: bytes, context: GuardContext
 ) -> Protocol[tuple[StoredVersion, ...]]:
     """Return the newest version of every column of a row; a tombstone counts as a version."""

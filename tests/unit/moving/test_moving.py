@@ -274,7 +274,7 @@ def test_a_row_without_the_column_that_new_rows_need_is_refused(tables: Tables) 
     ("changes", "what"),
     [
         ({"old": replace(MOVE.old, is_lww=True)}, "only rows with guards"),
-        ({"new": replace(MOVE.new, counters=frozenset((b"d:n",)))}, "counters"),
+        ({"new": replace(MOVE.new, counters=frozenset((b"d:n",)))}, "not a counter of the old"),
         ({"new": replace(MOVE.new, indexes=(replace(BY_NAME, unique=True),))}, "unique values"),
     ],
     ids=["without guards", "counters", "unique"],

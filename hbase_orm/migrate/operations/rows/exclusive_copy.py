@@ -25,7 +25,7 @@ from hbase_orm.errors import ConfigurationError
 from hbase_orm.index.catalog import index_steps
 from hbase_orm.index.catalog.catalog import catalog_descriptor
 from hbase_orm.index.entries.targets import GUARD_FAMILY
-from hbase_orm.index.upkeep.table_pages import scan_page
+from hbase_orm.index.upkeep.table_pages import get_rows, scan_page
 from hbase_orm.migrate.operations import record_edits as edits
 from hbase_orm.migrate.operations.migrated_table import MigratedTable
 from hbase_orm.migrate.operations.operation import Checkpoint
@@ -56,6 +56,7 @@ from hbase_orm.ops import (
     RowMutation,
     StoredVersion,
     ask_with_retry,
+    run_all,
 )
 from hbase_orm.record.declaration import Declaration, TableRecord
 from hbase_orm.record.store import change_record
@@ -68,6 +69,12 @@ _OPEN: Final = "open"
 _PHASES: Final = ("", _CREATE, _COPY, _VERIFY, _COUNT, _OPEN)
 _ROWS: Final = "rows of the old table"
 _VERSIONS: Final = 1000
+
+BATCH_ROWS: Final = 500
+"""The most rows of a put; those of a page are put in parallel."""
+
+_StoredCells = dict[tuple[bytes, int], bytes]
+"""Values by column and timestamp."""
 
 
 @dataclass
@@ -84,6 +91,7 @@ class ExclusiveCopy:
     _mappings: list[RowMapping] = field(default_factory=list[RowMapping])
     _created: set[str] = field(default_factory=set[str])
     _table_id: str = ""
+    _versions: dict[str, bool] = field(default_factory=dict[str, bool])
 
     def run(self, checkpoint: Checkpoint) -> None:
         """Copy the rows; continue where an earlier run stopped.
@@ -229,19 +237,21 @@ class ExclusiveCopy:
 
     def _copied_page(self, name: str, key_range: KeyRange, rows: int) -> Protocol[PageOutcome]:
         page, mapped, failures = yield from self._mapped_page(name, key_range, rows)
-        for table, mutations in mapped.items():
-            yield from ask_with_retry(MutateRows(table, tuple(mutations)), self._retries)
+        batches = [
+            MutateRows(table, tuple(mutations[start : start + BATCH_ROWS]))
+            for table, mutations in mapped.items()
+            for start in range(0, len(mutations), BATCH_ROWS)
+        ]
+        yield from run_all([ask_with_retry(batch, self._retries) for batch in batches])
         done = sum(map(len, mapped.values()))
         return PageOutcome(len(page), after_page(page), done, tuple(failures))
 
     def _compared_page(self, name: str, key_range: KeyRange, rows: int) -> Protocol[PageOutcome]:
         page, mapped, failures = yield from self._mapped_page(name, key_range, rows)
         for table, mutations in mapped.items():
-            keys = tuple(mutation.row for mutation in mutations)
-            request = GetVersionsOfRows(table, keys, (), _VERSIONS)
-            stored = yield from ask_with_retry(request, self._retries)
-            for mutation, versions in zip(mutations, stored, strict=True):
-                if not _has_cells(mutation, versions):
+            copies = yield from self._cells_of(table, [mutation.row for mutation in mutations])
+            for mutation, cells in zip(mutations, copies, strict=True):
+                if not _has_cells(mutation, cells):
                     failures.append(RowFailure(table, mutation.row, "the copy has other cells"))
         return PageOutcome(len(page), after_page(page), 0, tuple(failures))
 
@@ -260,34 +270,63 @@ class ExclusiveCopy:
         page = yield from scan_page(name, families, key_range, rows, context)
         if not page:
             return page, {}, []
-        keys = tuple(row.key for row in page)
-        request = GetVersionsOfRows(name, keys, families, _VERSIONS)
-        stored = yield from ask_with_retry(request, self._retries)
+        stored: Sequence[Sequence[StoredVersion] | None] = [None] * len(page)
+        if (yield from self._keeps_versions(name)):
+            keys = tuple(row.key for row in page)
+            request = GetVersionsOfRows(name, keys, families, _VERSIONS)
+            stored = yield from ask_with_retry(request, self._retries)
         mapped: dict[str, list[RowMutation]] = {}
         failures: list[RowFailure] = []
-        for key, versions in zip(keys, stored, strict=True):
+        for row, versions in zip(page, stored, strict=True):
             try:
-                bound, mutation = yield from self._mapped_row(name, key, versions)
+                bound, mutation = yield from self._mapped_row(name, row, versions)
             except ConfigurationError:
                 raise
             except MISFITS as error:
-                failures.append(RowFailure(name, key, failure_text(error)))
+                failures.append(RowFailure(name, row.key, failure_text(error)))
             else:
                 yield from self._ensure(bound)
                 mapped.setdefault(bound.schema.table, []).append(mutation)
         return page, mapped, failures
 
     def _mapped_row(
-        self, table: str, key: bytes, versions: Sequence[StoredVersion]
+        self, table: str, row: Row, versions: Sequence[StoredVersion] | None
     ) -> Protocol[tuple[BoundModel, RowMutation]]:
         for mapping in self._mappings:
-            if mapping.source.is_own is None or mapping.source.is_own(key):
+            if mapping.source.is_own is None or mapping.source.is_own(row.key):
                 start = mapping.source.tables.start_of_table(table)
                 placed = mapping.source
                 placed = placed if start is None else placed.with_table_at(start)
-                return (yield from mapping.row(placed, key, versions))
+                return (yield from mapping.row(placed, row, versions))
         message = "no model has the record type of the row"
         raise ValueError(message)
+
+    def _keeps_versions(self, table: str) -> Protocol[bool]:
+        """Return whether a table, as it is, keeps several versions of a cell."""
+        if table not in self._versions:
+            descriptor = yield from described(table)
+            families = () if descriptor is None else descriptor.families
+            self._versions[table] = any(
+                each.versions > 1 for each in families if each.name != GUARD_FAMILY
+            )
+        return self._versions[table]
+
+    def _cells_of(self, table: str, keys: Sequence[bytes]) -> Protocol[list[_StoredCells]]:
+        """Return the stored values of rows by column and timestamp."""
+        if (yield from self._keeps_versions(table)):
+            request = GetVersionsOfRows(table, tuple(keys), (), _VERSIONS)
+            stored = yield from ask_with_retry(request, self._retries)
+            return [
+                {(each.column, each.timestamp_ms): each.value for each in versions}
+                for versions in stored
+            ]
+        rows = yield from get_rows(table, keys, self.source.runtime.guard_context)
+        return [
+            {}
+            if row is None
+            else {(column, cell.timestamp_ms): cell.value for column, cell in row.cells.items()}
+            for row in rows
+        ]
 
     def _ensure(self, bound: BoundModel) -> Protocol[None]:
         """Create the table of a period when its first row comes."""
@@ -329,8 +368,7 @@ class ExclusiveCopy:
             )
 
 
-def _has_cells(mutation: RowMutation, versions: Sequence[StoredVersion]) -> bool:
-    stored = {(each.column, each.timestamp_ms): each.value for each in versions}
+def _has_cells(mutation: RowMutation, stored: _StoredCells) -> bool:
     return all(
         stored.get((put.column, put.timestamp_ms or 0)) == put.value for put in mutation.puts
     )

@@ -14,7 +14,7 @@ from typing import Any
 from hbase_orm.binding.bound_model import BoundModel
 from hbase_orm.binding.table_moves.column_places import ColumnPlaces, columns_from_key
 from hbase_orm.index.entries.targets import MARKER_VALUE
-from hbase_orm.ops import Cell, Protocol, Put, Row, RowMutation, StoredVersion
+from hbase_orm.ops import Protocol, Put, Row, RowMutation, StoredVersion
 from hbase_orm.schema import ColumnSchema, deferred_names
 
 
@@ -31,30 +31,28 @@ class RowMapping:
     target: BoundModel
 
     def row(
-        self, placed: BoundModel, key: bytes, versions: Sequence[StoredVersion]
+        self, placed: BoundModel, row: Row, versions: Sequence[StoredVersion] | None = None
     ) -> Protocol[tuple[BoundModel, RowMutation]]:
         """Return the bound model of the new row's table, and the puts of its cells.
 
         Args:
             placed: The bound model of the old row's table.
-            key: The old row key.
-            versions: The visible cells of the old row, newest first in each column.
+            row: The old row: the newest cell of each column.
+            versions: All visible cells of the old row; None if each column has only one.
 
         Raises:
             CorruptRowError: The old row does not decode.
             RowKeyError, CodecError, ValidationError: A value does not fit the new row.
         """
-        newest: dict[bytes, StoredVersion] = {}
-        for each in versions:
-            newest.setdefault(each.column, each)
-        row = Row(key, {column: _cell(each) for column, each in newest.items()})
         names = yield from placed.load_names([row])
         values = self._values(placed, row)
         del names  # held until here, for the names in the key
         target = self.target.with_table_of(values)
         yield from target.keys.allocate_names([values])
         (new_key,) = target.keys.possible(values)
-        return target, RowMutation(new_key, puts=tuple(self._puts(versions, values)))
+        puts = self._copied(row) if versions is None else self._copied_versions(versions)
+        puts += self._made(row, values, {put.column for put in puts})
+        return target, RowMutation(new_key, puts=tuple(puts))
 
     def _values(self, placed: BoundModel, row: Row) -> dict[str, Any]:
         obj = placed.hydrate(row, deferred_names(self.source.schema))
@@ -63,21 +61,34 @@ class RowMapping:
             values[name] = getattr(obj, name)
         return values
 
-    def _puts(self, versions: Sequence[StoredVersion], values: Mapping[str, Any]) -> list[Put]:
+    def _copied(self, row: Row) -> list[Put]:
+        place_of = self._places.place
+        puts: list[Put] = []
+        for column, cell in row.cells.items():
+            place = place_of(column)
+            if place is not None:
+                puts.append(Put(place[0], place[1](cell.value), cell.timestamp_ms))
+        return puts
+
+    def _copied_versions(self, versions: Sequence[StoredVersion]) -> list[Put]:
         puts: list[Put] = []
         for each in versions:
             place = self._places.place(each.column)
             if place is not None:
-                column, convert = place
-                puts.append(Put(column, convert(each.value), each.timestamp_ms))
-        written = {put.column for put in puts}
-        newest_ms = max(each.timestamp_ms for each in versions)
-        puts += [
+                puts.append(Put(place[0], place[1](each.value), each.timestamp_ms))
+        return puts
+
+    def _made(self, row: Row, values: Mapping[str, Any], written: set[bytes]) -> list[Put]:
+        """Return the puts of values that no old cell has: those of the old key, and the marker."""
+        marker = self.target.schema.marker
+        if not self._from_key and marker is None:
+            return []
+        newest_ms = max(cell.timestamp_ms for cell in row.cells.values())
+        puts = [
             Put(new.column, new.codec.encode(values[new.name]), newest_ms)
             for new in self._from_key
             if new.column not in written and values.get(new.name) is not None
         ]
-        marker = self.target.schema.marker
         if marker is not None and marker not in written:
             puts.append(Put(marker, MARKER_VALUE, newest_ms))
         return puts
@@ -90,7 +101,3 @@ class RowMapping:
     def _from_key(self) -> list[ColumnSchema]:
         """The new columns whose values were only in the old row key."""
         return list(columns_from_key(self.source.schema, self.target.schema).values())
-
-
-def _cell(version: StoredVersion) -> Cell:
-    return Cell(version.value, version.timestamp_ms)

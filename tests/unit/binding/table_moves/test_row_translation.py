@@ -648,7 +648,6 @@ class Indexed(Base, table="indexed"):
     [
         (RandomlySalted, "random salt"),
         (Named, "numbers of names"),
-        (Counting, "counters"),
         (Periods, "table for each period"),
         (Packed, "stored as a cell"),
         (Typed, "record types"),
@@ -666,6 +665,33 @@ def test_models_whose_rows_cannot_be_moved_are_refused(
 
     assert reason in caught.value.reason
     assert (caught.value.model, bool(caught.value.fix)) == (model.__name__, True)
+
+
+class Summing(Base, table="summing"):
+    hits: Counter = counter(Base.d, "h")
+
+
+class Hitting(Base, table="hitting"):
+    hits: Mapped[int | None] = column(Base.d, default=None)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "named"),
+    [(Good, Counting, Counting), (Hitting, Counting, Counting), (Counting, Hitting, Counting)],
+    ids=["lacking before", "a column before", "a column after"],
+)
+def test_a_counter_of_one_model_only_is_refused(
+    old: type[Model], new: type[Model], named: type[Model]
+) -> None:
+    with pytest.raises(ConfigurationError, match="counter in only one") as caught:
+        between(old, new)
+
+    assert (caught.value.model, caught.value.field) == (named.__name__, "hits")
+
+
+def test_counters_have_their_place_in_the_other_table_and_may_be_dropped() -> None:
+    assert between(Counting, Summing).old_counters == {b"d:h": b"d:hits"}
+    assert between(Counting, Good).old_counters == {}
 
 
 def test_rows_without_guards_are_refused() -> None:

@@ -1,0 +1,119 @@
+"""Moving rows to a table with another row key: `RekeyTable`, beside what one would write by hand.
+
+By hand the rows of the old table are streamed into a bulk write of the new one. That loses what
+other programs write meanwhile; the online move does not, and gives every row to the indexes of both
+tables first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from benchmarks.models import Source, reading
+from benchmarks.paired import Variant, compare
+from benchmarks.place import BATCH_ROWS, Place
+from hbase_orm import Engine, Model, select
+from hbase_orm.migrate.operations.copies import RekeyTable
+from hbase_orm.migrate.operations.operation import Migration, MigrationOptions
+from hbase_orm.record.snapshots import declaration_of
+from tests.support.recording import gateway_of
+
+INDEXED = reading("bench_old_indexed", is_salted=False, is_indexed=True)
+INDEXED_SALTED = reading("bench_new_indexed", is_salted=True, is_indexed=True)
+PLAIN = reading("bench_old_plain", is_salted=False, is_indexed=False)
+PLAIN_SALTED = reading("bench_new_plain", is_salted=True, is_indexed=False)
+MODELS = (INDEXED, INDEXED_SALTED, PLAIN, PLAIN_SALTED)
+
+LEASE_S = 2.0
+LATE_S = 0.1
+"""How long a request may be late: a move waits for it and for a lease between two phases."""
+
+
+@dataclass
+class _Checkpoint:
+    """A checkpoint in memory."""
+
+    position: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    def save(self, position: Mapping[str, str]) -> None:
+        """Save a position."""
+        self.position = dict(position)
+
+
+def moving(place: Place) -> str:
+    """Compare moves of rows beside other programs, and exclusive copies, with code by hand."""
+    return "\n\n".join((_online(place), _exclusively(place)))
+
+
+def _online(place: Place) -> str:
+    return _compared(
+        place,
+        f"Move of {place.rows:,} rows with an index to a salted row key, beside other programs",
+        INDEXED,
+        INDEXED_SALTED,
+        exclusive=False,
+    )
+
+
+def _exclusively(place: Place) -> str:
+    return _compared(
+        place,
+        f"Copy of {place.rows:,} plain rows to a salted row key, exclusively",
+        PLAIN,
+        PLAIN_SALTED,
+        exclusive=True,
+    )
+
+
+def _compared(
+    place: Place, title: str, old: type[Model], new: type[Model], *, exclusive: bool
+) -> str:
+    engine = _with_short_waits(place.engine)
+
+    def prepare(*made: type[Model]) -> Callable[[], None]:
+        def prepared() -> None:
+            place.engine.drop_tables(old, new)
+            place.engine.create_tables(old, *made)
+            with engine.session() as session, session.bulk(insert_only=True) as bulk:
+                bulk.add_all(old(**source._asdict()) for source in place.readings)
+
+        return prepared
+
+    def by_hand() -> int:
+        with engine.session() as session, session.bulk(batch_rows=BATCH_ROWS) as bulk:
+            every: Any = session.stream(select(old).allow_full_scan())
+            bulk.add_all(new(**_values(row)) for row in every)
+        return place.rows
+
+    def by_operation() -> int:
+        before, after = (declaration_of([model.__schema__]) for model in (old, new))
+        names = old.__schema__.table, new.__schema__.table
+        options = MigrationOptions(exclusive=exclusive, gateway_timeout_s=0)
+        migration = Migration(
+            engine, {names[0]: before}, {names[1]: after}, options, lambda _: None
+        )
+        RekeyTable(names[0], new_table=names[1]).run(migration, _Checkpoint())
+        return place.rows
+
+    return compare(
+        title,
+        "row",
+        [
+            Variant("stream and bulk, by hand", by_hand, prepare(new)),
+            Variant("the same again (A/A)", by_hand, prepare(new)),
+            Variant("RekeyTable", by_operation, prepare()),
+        ],
+        repetitions=place.repetitions,
+        seed=6,
+    )
+
+
+def _values(row: Any) -> dict[str, Any]:
+    return {name: getattr(row, name) for name in Source._fields}
+
+
+def _with_short_waits(engine: Engine) -> Engine:
+    options = replace(engine.options, lease_s=LEASE_S, timeout_s=LATE_S)
+    return Engine(gateway_of(engine), options, engine._thrift1)  # noqa: SLF001  # the same gateways
