@@ -136,6 +136,20 @@ def test_a_row_with_a_unique_value_is_not_moved_to_where_another_row_stands(stor
     driven.teardown()
 
 
+@pytest.mark.parametrize("name", ["Plain", "Hooked", "Deferred", "Salted"])
+def test_another_field_of_a_row_that_was_made_in_part_is_changed(store: Engine, name: str) -> None:
+    driven = machine(store, next(kind for kind in KINDS if kind.model.__name__ == name))
+
+    driven.increment(n=0, amount=0)
+    driven.read_all()
+    driven.change_entry(pick=0, entry="x", value="")
+    driven.flush(is_mended=False)
+    driven.change_field(0, ("unit", "a"))
+    driven.flush(is_mended=False)
+
+    driven.teardown()
+
+
 def test_a_row_that_was_made_in_part_is_not_moved_to_where_another_row_stands(
     store: Engine,
 ) -> None:

@@ -1164,7 +1164,7 @@ class BusyMachine(SessionMachine):
         if held is None:
             return
         cells = held.cells(self.kind)
-        is_fit = held.fits(self.kind) and not self.stored.is_taken(held.n, cells)
+        is_fit = held.fits(self.kind, is_whole=True) and not self.stored.is_taken(held.n, cells)
         if not is_fit:
             return
         with self.session.bulk() as bulk:

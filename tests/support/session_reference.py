@@ -127,7 +127,10 @@ class Held:
             return False
         if self.lacks and (is_whole or self.loaded is None):
             return False
-        return not kind.is_required or self.fields.get("name") is not None
+        if not kind.is_required or self.fields.get("name") is not None:
+            return True
+        # A row that was made in part lacks it; its other fields may be changed.
+        return not is_whole and self.loaded is not None and "name" not in self.loaded
 
     def write(self, kind: Kind, asked: Write) -> RowWrite:
         """Return what writes the object now."""
