@@ -8,8 +8,10 @@ these parts, with big-endian numbers:
 
 - the flag `M` (1 byte)
 - whether the row had the counter: 1 or 0 (1 byte)
-- the value of the counter (8 bytes)
 - the timestamp of its cell (8 bytes)
+- the bytes of its cell: 8, unless another program put something else there; none without a counter
+
+So a counter seal has 18 bytes, or 10 in place of an absent counter, and never 8.
 """
 
 from __future__ import annotations
@@ -36,26 +38,29 @@ from hbase_orm.ops import (
 MAX_COUNTER_ROUNDS: Final = 100
 """The number of attempts to seal counters that other programs increment all the time."""
 
-_FORMAT: Final = struct.Struct(">c?8sQ")
+_HEAD: Final = struct.Struct(">c?Q")
 _FLAG: Final = b"M"
-_COUNTER_BYTES: Final = 8
+_ABSENT: Final = _HEAD.pack(_FLAG, False, 0)
+_PRESENT: Final = _FLAG + b"\x01"
 
 
 def counter_seal(cell: Cell | None) -> bytes:
     """Return the counter seal of a counter, which the row has or has not."""
     if cell is None:
-        return _FORMAT.pack(_FLAG, False, bytes(_COUNTER_BYTES), 0)
-    return _FORMAT.pack(_FLAG, True, cell.value, cell.timestamp_ms)
+        return _ABSENT
+    return _HEAD.pack(_FLAG, True, cell.timestamp_ms) + cell.value
 
 
 def is_counter_seal(cell: Cell | None) -> bool:
     """Return whether the cell of a counter is a counter seal."""
-    return cell is not None and len(cell.value) == _FORMAT.size and cell.value[:1] == _FLAG
+    if cell is None or cell.value == _ABSENT:
+        return cell is not None
+    return len(cell.value) >= _HEAD.size and cell.value.startswith(_PRESENT)
 
 
 def _sealed_counter(value: bytes) -> Cell | None:
-    _, is_there, data, timestamp_ms = _FORMAT.unpack(value)
-    return Cell(data, timestamp_ms) if is_there else None
+    _, is_there, timestamp_ms = _HEAD.unpack_from(value)
+    return Cell(value[_HEAD.size :], timestamp_ms) if is_there else None
 
 
 def with_counters(cells: Mapping[bytes, Cell], counters: Collection[bytes]) -> dict[bytes, Cell]:
@@ -112,18 +117,22 @@ def seal_counters(
         GatewayError: The row could not be read.
     """
     columns = sorted(table.counters)
+    newest_ms: int | None = None
     for rounds in range(1, MAX_COUNTER_ROUNDS + 1):
+        if rounds > 2:  # the second round reads what the first one has put
+            yield from context.retries.pause(rounds)
         # With the guard, like all reads of the old table that are not for its programs.
         get = GetRows(table.table, (key,), with_guard(table.counters))
         (row,) = yield from ask_with_retry(get, context.retries)
         cells = {} if row is None else row.cells
-        unsealed = [column for column in columns if not is_counter_seal(cells.get(column))]
+        unsealed = {c: cells.get(c) for c in columns if not is_counter_seal(cells.get(c))}
         if not unsealed:
-            kept = {column: cells[column] for column in columns}
-            return with_counters(kept, columns)
-        if rounds > 1:
-            yield from context.retries.pause(rounds)
-        yield from _seal(table, key, {column: cells.get(column) for column in unsealed}, context)
+            return with_counters({column: cells[column] for column in columns}, columns)
+        if newest_ms is None:
+            # Once: with the guard sealed, only increments change the row, and the get shows them.
+            stored = yield from read_raw(table, key, context)
+            newest_ms = max((version.timestamp_ms for version in stored), default=0)
+        yield from _seal(table, key, unsealed, newest_ms, context)
     raise ConflictError(
         "other programs incremented a counter of the row at every attempt to seal it",
         table=table.table,
@@ -134,15 +143,19 @@ def seal_counters(
 
 
 def _seal(
-    table: GuardedTable, key: bytes, cells: Mapping[bytes, Cell | None], context: GuardContext
+    table: GuardedTable,
+    key: bytes,
+    cells: Mapping[bytes, Cell | None],
+    newest_ms: int,
+    context: GuardContext,
 ) -> Protocol[None]:
     """Put the seals of counters that still have these cells, above all that is stored.
 
     Whether they were put is seen by the next read: there may have been no answer, or a cell that is
     equal and newer.
     """
-    stored = yield from read_raw(table, key, context)
-    newest_ms = max((version.timestamp_ms for version in stored), default=0)
+    # As new as now: in a family with a TTL the seal of an old row would be expired when it is put.
+    newest_ms = max(newest_ms, context.now_ms(), *(c.timestamp_ms for c in cells.values() if c))
     for column, cell in cells.items():
         yield from permitted_epoch(table.table, context)
         put = Put(column, counter_seal(cell), newest_ms + 1)

@@ -16,7 +16,7 @@ from hbase_orm.index.entries.targets import (
     RowChange,
 )
 from hbase_orm.index.protocol import guarded_write
-from hbase_orm.index.protocol.requests import read_before, read_raw
+from hbase_orm.index.protocol.requests import read_before
 from hbase_orm.index.upkeep.table_pages import get_rows, scan_page
 from hbase_orm.moving import (
     adoption,
@@ -111,10 +111,13 @@ def seal_present_counters_only(
 
 
 def seal_counters_without_check(
-    table: GuardedTable, key: bytes, cells: Mapping[bytes, Cell | None], context: GuardContext
+    table: GuardedTable,
+    key: bytes,
+    cells: Mapping[bytes, Cell | None],
+    newest_ms: int,
+    context: GuardContext,
 ) -> Protocol[None]:
-    stored = yield from read_raw(table, key, context)
-    newest_ms = max(version.timestamp_ms for version in stored)
+    newest_ms = max(newest_ms, context.now_ms())
     puts = [Put(column, counter_seal(cell), newest_ms + 1) for column, cell in cells.items()]
     yield from ask(MutateRow(table.table, RowMutation(key, puts=tuple(puts))))
 

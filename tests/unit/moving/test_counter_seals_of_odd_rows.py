@@ -1,0 +1,119 @@
+"""Counter seals of rows that are old, incremented all the time, or damaged by another program."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from hbase_orm.errors import RejectedError
+from hbase_orm.gateway.memory.gateway import MemoryGateway
+from hbase_orm.moving.counter_seals import counter_seal, is_counter_seal, seal_counters
+from hbase_orm.moving.mover import check_page, move_page
+from hbase_orm.moving.seal import seal_row
+from hbase_orm.ops import (
+    Cell,
+    CreateTable,
+    FamilyDescriptor,
+    GetRows,
+    GetVersions,
+    Increment,
+    KeyRange,
+    TableDescriptor,
+)
+from tests.support.moved_readings import HITS, MISSES, VISITS, Tables, readings_in_memory
+from tests.support.stepping import drive
+from tests.unit.moving.test_counter_seals import COUNTING, NORTH, Answers, add, cell
+
+TTL_S = 10
+
+
+@pytest.fixture
+def tables() -> Tables:
+    tables = readings_in_memory()
+    tables.write_old(b"d1", region=b"north", unit=b"K", v=b"1")
+    return tables
+
+
+@pytest.mark.parametrize("value", [b"", b"text", b"a longer text"])
+def test_a_cell_that_is_no_counter_is_handed_over_unchanged(tables: Tables, value: bytes) -> None:
+    tables.write_old(b"d1", hits=value)
+    before = cell(tables, "old", b"d1", HITS)
+
+    tables.run(move_page(COUNTING, KeyRange(), tables.context))
+
+    assert before is not None
+    assert before.value == value
+    assert cell(tables, "new", NORTH, VISITS) == before
+
+
+@pytest.mark.parametrize("width", range(20))
+def test_no_counter_seal_is_as_wide_as_a_counter(width: int) -> None:
+    stored = counter_seal(Cell(bytes(width), 5))
+
+    assert len(stored) != len(bytes(8))
+    assert is_counter_seal(Cell(stored, 6))
+    assert not is_counter_seal(Cell(b"M" * width, 6))
+
+
+def test_rows_older_than_the_ttl_of_their_counters_can_be_sealed() -> None:
+    now_ms = 1_000
+    gateway = MemoryGateway(lambda: now_ms)
+    families = (FamilyDescriptor(b"d", ttl_s=TTL_S), FamilyDescriptor(b"e"), FamilyDescriptor(b"_"))
+    for name in ("old", "new", "by_unit", "by_name", "new_keys"):
+        gateway.execute(CreateTable(TableDescriptor(name, families)))
+    tables = Tables(gateway)
+    tables.write_old(b"d1", region=b"north", unit=b"K", v=b"1")
+    add(tables, HITS, 7)
+    now_ms = tables.clock_ms = 1_000 + 2 * TTL_S * 1_000
+
+    sealed = tables.run(seal_row(COUNTING.old, b"d1", tables.context))
+
+    assert sealed.cells == {}
+    for column in (HITS, MISSES):
+        with pytest.raises(RejectedError):
+            add(tables, column, 1)
+    assert tables.run(check_page(COUNTING, KeyRange(), tables.context)).left == ()
+
+
+def test_a_counter_that_changes_with_every_third_request_is_sealed(tables: Tables) -> None:
+    sent = added = 0
+
+    def meanwhile(request: Any) -> Any:
+        nonlocal sent, added
+        sent += 1
+        if sent % 3 == 0:
+            added += _is_added(tables)
+        return tables.gateway.execute(request)
+
+    counters = drive(seal_counters(COUNTING.old, b"d1", tables.context), Answers(tables, meanwhile))
+
+    assert counters[HITS].value == added.to_bytes(8)
+    assert sent < 10
+
+
+def _is_added(tables: Tables) -> bool:
+    try:
+        tables.gateway.execute(Increment("old", b"d1", {HITS: 1}))
+    except RejectedError:
+        return False
+    return True
+
+
+def test_a_row_is_sealed_with_few_requests(tables: Tables) -> None:
+    sent: list[Any] = []
+
+    def counted(request: Any) -> Any:
+        sent.append(request)
+        return tables.gateway.execute(request)
+
+    drive(seal_counters(COUNTING.old, b"d1", tables.context), Answers(tables, counted))
+
+    kinds = [type(request).__name__ for request in sent]
+    assert kinds == [
+        GetRows.__name__,
+        GetVersions.__name__,
+        "CheckAndMutate",
+        "CheckAndMutate",
+        GetRows.__name__,
+    ]
