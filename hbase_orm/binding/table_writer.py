@@ -25,7 +25,6 @@ from hbase_orm.errors import (
     ConnectionLostError,
     RejectedError,
     RetryableError,
-    TableNotFoundError,
 )
 from hbase_orm.gateway.base import Feature
 from hbase_orm.index.catalog.catalog import refuse_differences
@@ -139,26 +138,38 @@ class TableWriter:
         Raises:
             HBaseORMError: As for `send`, and for increments of tables in a move.
         """
-        table = bound.schema.table
         for renewals_left in reversed(range(LEASE_RENEWALS)):
             try:
                 return (yield from self._increment(bound, increment))
-            except (CatalogLeaseError, RejectedError, TableNotFoundError) as error:
-                # After the lease, the row may be in another table, and the old one gone.
-                is_late = isinstance(error, CatalogLeaseError) or not self.catalog.is_current(table)
-                self.moves.forget(table)
-                if not renewals_left or not is_late:
+            except CatalogLeaseError:  # nothing was added
+                self.moves.forget(bound.schema.table)
+                if not renewals_left:
                     raise
         raise AssertionError(increment)  # the last renewal returned or raised
 
     def _increment(self, bound: BoundModel, increment: Increment) -> Protocol[dict[bytes, int]]:
         yield from self.check(bound, increment)
-        read = self.catalog.last_read(bound.schema.table)
-        if read is None or read.entry is None or read.entry.move is None:
-            return (yield from self._sent(increment, bound))
-        entry = yield from self._leased(bound.schema.table, increment.row)
-        context = self.context_under(entry.epoch)
-        return (yield from self.moves.increment(bound, entry, increment, context))
+        table = bound.schema.table
+        entry = self._last_entry(table)
+        try:
+            if entry is None or entry.move is None:
+                return (yield from self._sent(increment, bound))
+            entry = yield from self._leased(table, increment.row)
+            context = self.context_under(entry.epoch)
+            return (yield from self.moves.increment(bound, entry, increment, context))
+        except RejectedError as error:
+            if self.catalog.is_current(table) and self._last_entry(table) == entry:
+                raise
+            raise CatalogLeaseError(
+                "HBase refused an increment: the row may have moved to another table meanwhile",
+                table=table,
+                row=increment.row,
+                fix="increment again",
+            ) from error
+
+    def _last_entry(self, table: str) -> CatalogEntry | None:
+        read = self.catalog.last_read(table)
+        return None if read is None else read.entry
 
     def _leased(self, table: str, row: bytes) -> Protocol[CatalogEntry]:
         return self.catalog.leases.entry(table) or (yield from self.catalog.renew_lease(table, row))

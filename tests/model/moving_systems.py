@@ -387,7 +387,7 @@ COUNTS = MoveSystem(
     ONE,
     (count(PREPARED), count(MOVING)),
     has_counter=True,
-    at_least=3_000,
+    at_least=2_800,
 )
 COUNTED_BEFORE = replace(
     COUNTS,
@@ -404,7 +404,7 @@ COUNT_OF_MOVING_AND_MOVER = replace(
     COUNTED_BEFORE,
     name="an increment of MOVING and the mover",
     tasks=(count(MOVING), MOVER),
-    at_least=70_000,
+    at_least=68_000,
 )
 COUNT_AND_PUT = replace(
     COUNTED_BEFORE,
