@@ -118,8 +118,9 @@ def seal_counters(
     """
     columns = sorted(table.counters)
     newest_ms: int | None = None
+    is_busy = False
     for rounds in range(1, MAX_COUNTER_ROUNDS + 1):
-        if rounds > 2:  # the second round reads what the first one has put
+        if is_busy:
             yield from context.retries.pause(rounds)
         # With the guard, like all reads of the old table that are not for its programs.
         get = GetRows(table.table, (key,), with_guard(table.counters))
@@ -132,7 +133,7 @@ def seal_counters(
             # Once: with the guard sealed, only increments change the row, and the get shows them.
             stored = yield from read_raw(table, key, context)
             newest_ms = max((version.timestamp_ms for version in stored), default=0)
-        yield from _seal(table, key, unsealed, newest_ms, context)
+        is_busy = not (yield from _seal(table, key, unsealed, newest_ms, context))
     raise ConflictError(
         "other programs incremented a counter of the row at every attempt to seal it",
         table=table.table,
@@ -148,20 +149,21 @@ def _seal(
     cells: Mapping[bytes, Cell | None],
     newest_ms: int,
     context: GuardContext,
-) -> Protocol[None]:
-    """Put the seals of counters that still have these cells, above all that is stored.
+) -> Protocol[bool]:
+    """Put the seals of counters that still have these cells; return whether all were acknowledged.
 
-    Whether they were put is seen by the next read: there may have been no answer, or a cell that is
-    equal and newer.
+    Whether they are in the row is seen by the next read: a cell may be equal and newer.
     """
     # As new as now: in a family with a TTL the seal of an old row would be expired when it is put.
     newest_ms = max(newest_ms, context.now_ms(), *(c.timestamp_ms for c in cells.values() if c))
+    is_acknowledged = True
     for column, cell in cells.items():
         yield from permitted_epoch(table.table, context)
         put = Put(column, counter_seal(cell), newest_ms + 1)
         expected = b"" if cell is None else cell.value
         request = CheckAndMutate(table.table, column, expected, RowMutation(key, puts=(put,)))
         try:
-            yield from ask(request)
+            is_acknowledged &= yield from ask(request)
         except (RetryableError, ConnectionLostError):
-            continue
+            is_acknowledged = False
+    return is_acknowledged

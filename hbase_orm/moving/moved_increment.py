@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from hbase_orm.errors import ConflictError, RejectedError
+from typing import TypeVar
+
+from hbase_orm.errors import ConflictError, ConnectionLostError, RejectedError, RetryableError
 from hbase_orm.index.catalog.move_phases import Phase
+from hbase_orm.index.entries.guard_cell import guard_of
 from hbase_orm.index.entries.targets import GUARD_COLUMN, GuardContext, with_guard
 from hbase_orm.index.upkeep.table_pages import get_rows
 from hbase_orm.moving.adoption import hand_over
 from hbase_orm.moving.counter_seals import is_counter_seal
 from hbase_orm.moving.translation import TableMove, data_cells
 from hbase_orm.ops import Increment, Protocol, ask
+
+R = TypeVar("R")
 
 
 def moved_increment(
@@ -30,38 +35,81 @@ def moved_increment(
 
     Raises:
         ConnectionLostError: It is unknown whether the amounts were added.
+        RetryableError: A request before the increment was not answered; nothing was added.
         ConflictError: Before MOVING: the old table has another row under the same old key.
+        ValidationError: Before MOVING: the old table does not have the counter.
         RejectedError: HBase refuses the increment.
         HBaseORMError: As for `hand_over`.
     """
     if phase < Phase.MOVING:
-        in_old = move.old_increment(increment)
-        yield from _refuse_other_row(move, increment.row, context)
-        try:
-            values = yield from ask(in_old)
-        except RejectedError:
-            if phase < Phase.PREPARED or not (yield from _is_sealed(in_old, context)):
-                raise
-        else:
-            return {c: values[move.translation.old_counters[c]] for c in increment.amounts}
+        values = yield from _in_old(move, phase, increment, context)
+        if values is not None:
+            return values
     if phase is not Phase.NEW:
-        (row,) = yield from get_rows(move.new.table, (increment.row,), context, (GUARD_COLUMN,))
-        if row is None:
-            yield from hand_over(move, increment.row, context)
+        yield from _before_sending(increment, _take_over(move, increment.row, context))
     return (yield from ask(increment))
 
 
-def _refuse_other_row(move: TableMove, new_key: bytes, context: GuardContext) -> Protocol[None]:
-    """Raise an error if the old table has another row under the row's old key.
+def _in_old(
+    move: TableMove, phase: Phase, increment: Increment, context: GuardContext
+) -> Protocol[dict[bytes, int] | None]:
+    """Increment the counters of the old row; return None if the row was handed over."""
+    in_old = move.old_increment(increment)
+    is_there = yield from _before_sending(increment, _is_in_old(move, increment.row, context))
+    if not is_there and phase >= Phase.PREPARED:
+        return None
+    try:
+        values = yield from ask(in_old)
+    except RejectedError:
+        if phase < Phase.PREPARED:
+            raise
+        if not (yield from _before_sending(increment, _is_sealed(in_old, context))):
+            raise
+        return None
+    return {c: values[move.translation.old_counters[c]] for c in increment.amounts}
+
+
+def _before_sending(increment: Increment, steps: Protocol[R]) -> Protocol[R]:
+    """Run requests before an increment, which may be repeated.
 
     Raises:
-        ConflictError: It has.
+        RetryableError: A request was not answered; nothing was added.
+    """
+    try:
+        return (yield from steps)
+    except ConnectionLostError as error:
+        raise RetryableError(
+            "nothing was added: a request before the increment was not answered",
+            table=increment.table,
+            row=increment.row,
+            fix="increment again",
+        ) from error
+
+
+def _take_over(move: TableMove, new_key: bytes, context: GuardContext) -> Protocol[None]:
+    (row,) = yield from get_rows(move.new.table, (new_key,), context, (GUARD_COLUMN,))
+    if row is None:
+        yield from hand_over(move, new_key, context)
+
+
+def _is_in_old(move: TableMove, new_key: bytes, context: GuardContext) -> Protocol[bool]:
+    """Return whether the old table may have a row; False if it was handed over.
+
+    Nothing is read if each old key has only one new key.
+
+    Raises:
+        ConflictError: The old table has another row under the same old key.
     """
     if not move.key_columns:
-        return
+        return True
     columns = move.old_columns(frozenset())
     (stored,) = yield from get_rows(move.old.table, (move.old_key(new_key),), context, columns)
-    row = None if stored is None else move.to_new(stored.key, data_cells(stored))
+    if stored is None:
+        return True
+    guard = guard_of(stored.cells.get(GUARD_COLUMN))
+    if guard is not None and guard.is_sealed:
+        return False
+    row = move.to_new(stored.key, data_cells(stored))
     if row is not None and row.key != new_key:
         raise ConflictError(
             "another row has the same key in the old table",
@@ -70,6 +118,7 @@ def _refuse_other_row(move: TableMove, new_key: bytes, context: GuardContext) ->
             other_row=row.key,
             fix="increment the counters of this row when the move has reached its phase MOVING",
         )
+    return True
 
 
 def _is_sealed(refused: Increment, context: GuardContext) -> Protocol[bool]:

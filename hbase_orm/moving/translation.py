@@ -6,7 +6,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from hbase_orm.errors import ConfigurationError, ConflictError, CorruptRowError
+from hbase_orm.errors import (
+    ConfigurationError,
+    ConflictError,
+    CorruptRowError,
+    ValidationError,
+)
 from hbase_orm.index.entries.guard_cell import guard_of
 from hbase_orm.index.entries.targets import (
     GUARD_COLUMN,
@@ -157,8 +162,20 @@ class TableMove:
         return all(is_counter_seal(row.cells.get(column)) for column in self.old.counters)
 
     def old_increment(self, increment: Increment) -> Increment:
-        """Return the increment of the old row for an increment of the new one."""
+        """Return the increment of the old row for an increment of the new one.
+
+        Raises:
+            ValidationError: A counter is in no record of the tables.
+        """
         old_counters = self.translation.old_counters
+        for column in increment.amounts.keys() - old_counters.keys():
+            raise ValidationError(
+                "the old table, where the row still is, does not have the counter",
+                table=self.old.table,
+                row=increment.row,
+                column=column,
+                fix="increment it when the move of the rows has reached its phase MOVING",
+            )
         amounts = {old_counters[column]: n for column, n in increment.amounts.items()}
         return Increment(self.old.table, self.old_key(increment.row), amounts)
 

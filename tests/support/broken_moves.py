@@ -116,10 +116,11 @@ def seal_counters_without_check(
     cells: Mapping[bytes, Cell | None],
     newest_ms: int,
     context: GuardContext,
-) -> Protocol[None]:
+) -> Protocol[bool]:
     newest_ms = max(newest_ms, context.now_ms())
     puts = [Put(column, counter_seal(cell), newest_ms + 1) for column, cell in cells.items()]
     yield from ask(MutateRow(table.table, RowMutation(key, puts=tuple(puts))))
+    return True
 
 
 def leave_row_where_it_is(move: TableMove, new_key: bytes, context: GuardContext) -> Protocol[None]:

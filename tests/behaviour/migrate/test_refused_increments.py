@@ -3,23 +3,14 @@
 from __future__ import annotations
 
 import time
-from typing import Any
 from uuid import uuid4
 
 import pytest
 
-from hbase_orm import Counter, Engine, Family, Index, Key, Mapped, Model, column, counter, key
-from hbase_orm.errors import SchemaDriftError, ValidationError
+from hbase_orm import Engine
+from hbase_orm.errors import SchemaDriftError
 from hbase_orm.migrate.errors import MigrationStoppedError
 from hbase_orm.migrate.operations.copies import RekeyTable
-from tests.support.migrated_tables import (
-    SHORT_LEASE_S,
-    Revision,
-    Saved,
-    with_short_lease,
-    with_short_waits,
-)
-from tests.support.recording import gateway_of, through
 from tests.behaviour.migrate.test_moved_counters import (
     StandsStill,
     filled,
@@ -28,6 +19,14 @@ from tests.behaviour.migrate.test_moved_counters import (
     place,
     prepare,
 )
+from tests.support.migrated_tables import (
+    SHORT_LEASE_S,
+    Revision,
+    Saved,
+    with_short_lease,
+    with_short_waits,
+)
+from tests.support.recording import gateway_of, through
 
 __all__ = ["prepare"]
 

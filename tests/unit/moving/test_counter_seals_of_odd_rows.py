@@ -6,9 +6,17 @@ from typing import Any
 
 import pytest
 
-from hbase_orm.errors import RejectedError
+from hbase_orm.errors import (
+    ConnectionLostError,
+    RejectedError,
+    RetryableError,
+    ValidationError,
+)
 from hbase_orm.gateway.memory.gateway import MemoryGateway
+from hbase_orm.index.catalog.move_phases import Phase
+from hbase_orm.moving import seal
 from hbase_orm.moving.counter_seals import counter_seal, is_counter_seal, seal_counters
+from hbase_orm.moving.moved_increment import moved_increment
 from hbase_orm.moving.mover import check_page, move_page
 from hbase_orm.moving.seal import seal_row
 from hbase_orm.ops import (
@@ -117,3 +125,62 @@ def test_a_row_is_sealed_with_few_requests(tables: Tables) -> None:
         "CheckAndMutate",
         GetRows.__name__,
     ]
+
+
+@pytest.mark.parametrize("phase", [Phase.INDEXING, Phase.PREPARED])
+def test_before_moving_a_counter_that_the_old_table_lacks_is_refused(
+    tables: Tables, phase: Phase
+) -> None:
+    request = Increment("new", NORTH, {VISITS: 1, b"d:unknown": 1})
+
+    with pytest.raises(ValidationError, match="does not have the counter") as caught:
+        tables.run(moved_increment(COUNTING, phase, request, tables.context))
+
+    assert (caught.value.column, caught.value.row) == (b"d:unknown", NORTH)
+    assert cell(tables, "old", b"d1", HITS) is None
+
+
+@pytest.mark.parametrize("phase", [Phase.PREPARED, Phase.MOVING])
+@pytest.mark.parametrize("is_sealed", [False, True], ids=["in the old table", "sealed"])
+def test_a_lost_request_before_the_increment_is_no_unknown_outcome(
+    tables: Tables, phase: Phase, *, is_sealed: bool
+) -> None:
+    if is_sealed:
+        tables.run(seal_row(COUNTING.old, b"d1", tables.context))
+    incremented: list[Any] = []
+
+    def lost(request: Any) -> Any:
+        if isinstance(request, Increment):
+            answer = tables.gateway.execute(request)
+            incremented.append(answer)
+            return answer
+        raise ConnectionLostError("no answer")
+
+    steps = moved_increment(COUNTING, phase, Increment("new", NORTH, {VISITS: 1}), tables.context)
+    with pytest.raises(RetryableError, match="nothing was added"):
+        drive(steps, Answers(tables, lost))
+
+    assert incremented == []
+
+
+def test_an_increment_of_prepared_leaves_another_row_that_was_handed_over_alone(
+    tables: Tables, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also if the mover crashed before it sealed the other row's counters."""
+    south = b"south\x00d1"
+    with monkeypatch.context() as patch:
+        patch.setattr(seal, "seal_counters", _crash)
+        with pytest.raises(KeyboardInterrupt):
+            tables.run(seal_row(COUNTING.old, b"d1", tables.context))
+    request = Increment("new", south, {VISITS: 1})
+
+    answer = tables.run(moved_increment(COUNTING, Phase.PREPARED, request, tables.context))
+    tables.run(move_page(COUNTING, KeyRange(), tables.context))
+
+    assert answer == {VISITS: 1}
+    assert cell(tables, "new", NORTH, VISITS) is None
+    assert cell(tables, "new", south, VISITS) is not None
+
+
+def _crash(*_: object) -> Any:
+    raise KeyboardInterrupt
