@@ -209,12 +209,20 @@ def _now_ms(store: Store) -> int:
 def _increment(
     store: Store, table: str, row: bytes, amounts: Mapping[bytes, int]
 ) -> tuple[Store, dict[bytes, int] | RejectedError]:
-    stored = {c: dict(store).get(Place(table, row, c), Stored()).value for c in amounts}
-    if any(value is not None and len(value) != COUNTER_BYTES for value in stored.values()):
+    stored = {c: dict(store).get(Place(table, row, c), Stored()) for c in amounts}
+    if any(s.value is not None and len(s.value) != COUNTER_BYTES for s in stored.values()):
         return store, RejectedError("the cell is not a counter")
-    totals = {c: int.from_bytes(stored[c] or b"") + amount for c, amount in amounts.items()}
-    puts = tuple(Put(column, total.to_bytes(COUNTER_BYTES)) for column, total in totals.items())
+    totals = {c: int.from_bytes(stored[c].value or b"") + n for c, n in amounts.items()}
+    puts = tuple(
+        Put(c, total.to_bytes(COUNTER_BYTES), _stamp_past(stored[c], _now_ms(store)))
+        for c, total in totals.items()
+    )
     return _mutate(store, table, RowMutation(row, puts)), totals
+
+
+def _stamp_past(stored: Stored, now_ms: int) -> int:
+    """Return the timestamp of an increment, which HBase makes later than the cell before it."""
+    return now_ms if stored.value is None else max(now_ms, stored.timestamp_ms + 1)
 
 
 def _covered(delete: Delete) -> tuple[bytes, ...]:

@@ -237,8 +237,11 @@ class MoveSoundness:
             before = from_old.cells if from_old is not None and from_old.key == key else {}
             for column, cell in data_of(row).items():
                 if column == N:
-                    continue  # the server's clock stands still: increments have equal timestamps
-                if cell.timestamp_ms <= seal_ms and before.get(column) != cell:
+                    known = before.get(N)
+                    is_changed = known != cell and known is not None and known.value == cell.value
+                else:
+                    is_changed = cell.timestamp_ms <= seal_ms and before.get(column) != cell
+                if is_changed:
                     return "a cell was handed over with another value or timestamp"
         return ""
 

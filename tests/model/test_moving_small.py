@@ -47,6 +47,7 @@ BREAKS = (
     (broken.ABSENT_COUNTERS_UNSEALED, systems.COUNTS),
     (broken.COUNTERS_UNCHECKED, systems.COUNT_AND_MOVER),
     (broken.COUNTED_IN_NEW_ONLY, systems.COUNTED_BEFORE),
+    (broken.COUNTERS_ADOPTED_LATER, systems.COUNT_AND_MOVER),
     (broken.ADOPTED_UNCHECKED, systems.COMPACTED),
     (broken.ADOPTED_LATER, systems.PUT_AND_MOVER),
     (broken.ABSENT_NOT_ADOPTED, systems.DELETED_BY_A_FAST_CLOCK),

@@ -50,6 +50,7 @@ from tests.support.broken_rules import Break
 
 ORIGINAL_SEAL: Final = seal.seal_row
 ORIGINAL_SEAL_COUNTERS: Final = counter_seals.seal_counters
+ORIGINAL_CELL_PUTS: Final = adoption._cell_puts  # replaced below
 ORIGINAL_HAND_OVER: Final = adoption.hand_over
 ORIGINAL_NEW_TABLE: Final = moved_write.new_table
 ORIGINAL_OLD_CHANGE: Final = TableMove.old_change
@@ -171,6 +172,17 @@ def adopt_with_later_timestamps(
     yield from ()
     cells = row.cells.items()
     return tuple(Put(column, cell.value, sealed.guard.timestamp_ms) for column, cell in cells)
+
+
+def adopt_counters_later(
+    move: TableMove, sealed: SealedRow, row: Row, context: GuardContext
+) -> Protocol[tuple[Put, ...]]:
+    puts = yield from ORIGINAL_CELL_PUTS(move, sealed, row, context)
+    later_ms = sealed.guard.timestamp_ms
+    return tuple(
+        replace(put, timestamp_ms=later_ms) if put.column in move.new.counters else put
+        for put in puts
+    )
 
 
 def adopt_existing_rows_only(
@@ -368,6 +380,9 @@ COUNTED_IN_NEW_ONLY: Final = Break(
 SEAL_IGNORED: Final = Break("seal is final", guarded_write, "refuse_sealed", ignore_seal)
 ADOPTED_UNCHECKED: Final = Break("adopt by check", adoption, "_put_guarded", adopt_without_check)
 ADOPTED_LATER: Final = Break("own timestamps", adoption, "_cell_puts", adopt_with_later_timestamps)
+COUNTERS_ADOPTED_LATER: Final = Break(
+    "own timestamps of counters", adoption, "_cell_puts", adopt_counters_later
+)
 ABSENT_NOT_ADOPTED: Final = Break("dead guard", adoption, "hand_over", adopt_existing_rows_only)
 ADOPTED_UNDER_ANY_KEY: Final = Break("own key", adoption, "hand_over", adopt_under_any_key)
 NOT_TAKEN_OVER: Final = Break("hand over first", moved_write, "taking_over", take_nothing_over)
