@@ -1,24 +1,32 @@
-"""Increments of moving tables that are refused, or that nothing was sent for."""
+"""Counters of moving rows that are deleted, older than their TTL, or sent for under an old lease."""
 
 from __future__ import annotations
 
 import time
+from typing import Any
 from uuid import uuid4
 
 import pytest
 
-from hbase_orm import Engine
+from hbase_orm import Engine, func, select
 from hbase_orm.errors import SchemaDriftError
 from hbase_orm.migrate.errors import MigrationStoppedError
 from hbase_orm.migrate.operations.copies import RekeyTable
 from tests.behaviour.migrate.test_moved_counters import (
+    ROWS,
+    Beside,
     StandsStill,
+    check,
+    count,
     filled,
+    moved,
     new_class,
     old_class,
+    phase,
     place,
     prepare,
 )
+from tests.support.backends import Backend
 from tests.support.migrated_tables import (
     SHORT_LEASE_S,
     Revision,
@@ -70,3 +78,41 @@ def test_an_increment_that_stood_still_goes_on_although_another_thread_renewed_t
                 session.increment(old, old.hits.by(5), **place(2))
         else:
             assert list(session.increment(new, new.hits.by(5), **place(2))) == [ledger[2][0] + 5]
+
+
+def test_deleted_rows_begin_again_without_counters_in_every_phase(
+    tables: Engine, backend: Backend, name: str
+) -> None:
+    old, new = old_class(name), new_class(f"{name}_2")
+    ledger = filled(tables, old)
+    after = with_short_lease(backend.another(tables))
+    seen: dict[str, int] = {}
+
+    def act(report: int) -> None:
+        time.sleep(SHORT_LEASE_S)
+        now = phase(tables, f"{name}_2")
+        n = report % ROWS
+        if now == "none":
+            return
+        with after.session() as session:
+            row = session.get(new, **place(n))
+            assert row is not None
+            session.delete(row)
+            session.flush()
+            assert session.get(new, **place(n)) is None
+            session.add(new(**place(n), title=f"t{n % 4}"))
+            session.flush()
+        with after.session() as session:
+            again: Any = session.get(new, **place(n))
+            assert [again.hits, again.errors] == [0, 0]
+            ledger[n] = [0, 0]
+            count(after, new, ledger, n, 50)
+            counted = select(func.count(), func.sum(new.hits)).allow_full_scan()
+            assert session.all(counted) == [(ROWS, sum(hits for hits, _ in ledger.values()))]
+        seen[now] = n
+
+    moved(Revision(tables, (old,), (new,)), name, Beside(act))
+
+    assert seen.keys() >= {"INDEXING", "PREPARED", "MOVING"}
+    time.sleep(SHORT_LEASE_S)
+    check(after, new, ledger)
