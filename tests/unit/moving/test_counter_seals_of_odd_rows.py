@@ -27,6 +27,9 @@ from hbase_orm.ops import (
     GetVersions,
     Increment,
     KeyRange,
+    MutateRow,
+    Put,
+    RowMutation,
     TableDescriptor,
 )
 from tests.support.moved_readings import HITS, MISSES, VISITS, Tables, readings_in_memory
@@ -184,3 +187,14 @@ def test_an_increment_of_prepared_leaves_another_row_that_was_handed_over_alone(
 
 def _crash(*_: object) -> Any:
     raise KeyboardInterrupt
+
+
+def test_the_oldest_version_of_a_counter_gives_its_place_to_the_seal(tables: Tables) -> None:
+    for at_ms, n in ((10, 1), (20, 2), (30, 3)):
+        put = Put(HITS, n.to_bytes(8), at_ms)
+        tables.gateway.execute(MutateRow("old", RowMutation(b"d1", puts=(put,))))
+
+    tables.run(move_page(COUNTING, KeyRange(), tables.context))
+
+    versions = tables.gateway.execute(GetVersions("new", NORTH, (VISITS,), 9))
+    assert [(each.timestamp_ms, each.value[-1]) for each in versions] == [(30, 3), (20, 2)]
