@@ -32,6 +32,7 @@ from hbase_orm.index.catalog.entry import CatalogEntry, TableState
 from hbase_orm.index.entries.targets import GuardContext, RowChange, WriteOutcome
 from hbase_orm.index.protocol.guarded_write import History
 from hbase_orm.index.protocol.row_change import write_row
+from hbase_orm.moving.moved_increment import before_increment
 from hbase_orm.ops import Increment, Operation, Protocol
 
 R = TypeVar("R")
@@ -154,7 +155,8 @@ class TableWriter:
         try:
             if entry is None or entry.move is None:
                 return (yield from self._sent(increment, bound))
-            entry = yield from self._leased(table, increment.row)
+            renewal = self._leased(table, increment.row)
+            entry = yield from before_increment(increment, renewal)
             context = self.context_under(entry.epoch)
             return (yield from self.moves.increment(bound, entry, increment, context))
         except RejectedError as error:

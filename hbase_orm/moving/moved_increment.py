@@ -46,7 +46,7 @@ def moved_increment(
         if values is not None:
             return values
     if phase is not Phase.NEW:
-        yield from _before_sending(increment, _take_over(move, increment.row, context))
+        yield from before_increment(increment, _take_over(move, increment.row, context))
     return (yield from ask(increment))
 
 
@@ -55,7 +55,7 @@ def _in_old(
 ) -> Protocol[dict[bytes, int] | None]:
     """Increment the counters of the old row; return None if the row was handed over."""
     in_old = move.old_increment(increment)
-    is_there = yield from _before_sending(increment, _is_in_old(move, increment.row, context))
+    is_there = yield from before_increment(increment, _is_in_old(move, increment.row, context))
     if not is_there and phase >= Phase.PREPARED:
         return None
     try:
@@ -63,13 +63,13 @@ def _in_old(
     except RejectedError:
         if phase < Phase.PREPARED:
             raise
-        if not (yield from _before_sending(increment, _is_sealed(in_old, context))):
+        if not (yield from before_increment(increment, _is_sealed(in_old, context))):
             raise
         return None
     return {c: values[move.translation.old_counters[c]] for c in increment.amounts}
 
 
-def _before_sending(increment: Increment, steps: Protocol[R]) -> Protocol[R]:
+def before_increment(increment: Increment, steps: Protocol[R]) -> Protocol[R]:
     """Run requests before an increment, which may be repeated.
 
     Raises:

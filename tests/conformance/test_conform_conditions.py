@@ -289,6 +289,26 @@ def test_of_several_counters_one_that_is_none_leaves_all_unchanged(bench: Bench)
     assert bench.value(b"d:n") == (1).to_bytes(8, "big")
 
 
+@pytest.mark.feature(Feature.CHECK_AND_MUTATE)
+@pytest.mark.parametrize("is_there", [False, True], ids=["absent", "present"])
+def test_a_counter_that_a_check_replaced_by_a_wider_cell_takes_no_amount(
+    bench: Bench, *, is_there: bool
+) -> None:
+    bench.delete(b"d:n", bench.subject.now_ms() - HOUR_MS)
+    before = bench.increment({b"d:n": 5}) if is_there else {}
+    expected = (5).to_bytes(8, "big") if is_there else b""
+    wide, later_ms = b"M" * 18, bench.subject.now_ms() + HOUR_MS
+
+    assert before == ({b"d:n": 5} if is_there else {})
+    assert not bench.check(b"d:n", (4).to_bytes(8, "big"), Put(b"d:n", wide, later_ms))
+    assert bench.check(b"d:n", expected, Put(b"d:n", wide, later_ms))
+    for amount in (1, 0, -1):
+        with pytest.raises(RejectedError, match="not a counter"):
+            bench.increment({b"d:n": amount})
+    assert bench.cells() == {b"d:n": Cell(wide, later_ms)}
+    assert not bench.check(b"d:n", expected, Put(b"d:n", b"again", later_ms + 1))
+
+
 def test_increments_of_two_threads_all_count(bench: Bench) -> None:
     def count(_: int) -> None:
         for _ in range(25):

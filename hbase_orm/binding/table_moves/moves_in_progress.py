@@ -23,7 +23,7 @@ from hbase_orm.index.catalog.move_phases import CatalogMove, Phase
 from hbase_orm.index.entries.targets import GuardContext, GuardedTable, RowChange, WriteOutcome
 from hbase_orm.index.protocol.guarded_write import History
 from hbase_orm.index.protocol.row_change import write_row
-from hbase_orm.moving.moved_increment import moved_increment
+from hbase_orm.moving.moved_increment import before_increment, moved_increment
 from hbase_orm.moving.moved_requests import CurrentMove
 from hbase_orm.moving.moved_write import MovedHistory, moved_write
 from hbase_orm.moving.translation import TableMove
@@ -147,8 +147,9 @@ class TableMoves:
             refuse_moved(table, move)
         if move is None or move.is_old or not move.is_running:
             return (yield from ask(increment))
-        table_move = yield from self._move(table, entry)
-        old_entry = yield from self._leased(move.other_table, increment.row)
+        table_move = yield from before_increment(increment, self._move(table, entry))
+        renewal = self._leased(move.other_table, increment.row)
+        old_entry = yield from before_increment(increment, renewal)
         permitted = self._for_both(context, table, old_entry, move.other_table)
         return (yield from moved_increment(table_move, move.phase, increment, permitted))
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import Any, TypeVar
 from uuid import uuid4
 
 import pytest
 
 from hbase_orm import Engine, func, select
-from hbase_orm.errors import SchemaDriftError
+from hbase_orm.errors import ConnectionLostError, RetryableError, SchemaDriftError
 from hbase_orm.migrate.errors import MigrationStoppedError
 from hbase_orm.migrate.operations.copies import RekeyTable
+from hbase_orm.ops import Increment, Operation
 from tests.behaviour.migrate.test_moved_counters import (
     ROWS,
     Beside,
@@ -34,9 +35,13 @@ from tests.support.migrated_tables import (
     with_short_lease,
     with_short_waits,
 )
-from tests.support.recording import gateway_of, through
+from tests.support.recording import RecordsRequests, gateway_of, through
 
 __all__ = ["prepare"]
+
+R = TypeVar("R")
+
+FEWEST_REQUESTS = 4
 
 
 @pytest.fixture
@@ -116,3 +121,52 @@ def test_deleted_rows_begin_again_without_counters_in_every_phase(
     assert seen.keys() >= {"INDEXING", "PREPARED", "MOVING"}
     time.sleep(SHORT_LEASE_S)
     check(after, new, ledger)
+
+
+class LosesAnswers(RecordsRequests):
+    """Executes some requests before an increment, and then loses every answer until it."""
+
+    left: int
+
+    def execute(self, request: Operation[R], /) -> R:
+        self.left -= 1
+        answer = super().execute(request)
+        if self.left < 0 and not isinstance(request, Increment):
+            raise ConnectionLostError("no answer")
+        return answer
+
+
+@pytest.mark.only_on("memory")
+def test_no_lost_request_before_an_increment_makes_its_outcome_unknown(
+    tables: Engine, name: str
+) -> None:
+    old, new = old_class(name), new_class(f"{name}_2")
+    ledger = filled(tables, old)
+    failures: dict[str, int] = {}
+
+    def failures_of(row: int) -> int:
+        """Increment a counter until every request is answered; return how often one was not."""
+        failed = 0
+        while True:
+            gateway = LosesAnswers(gateway_of(tables))
+            gateway.left = failed
+            with with_short_lease(through(gateway, tables)).session() as session:
+                try:
+                    values = session.increment(new, new.hits.by(5), **place(row))
+                except RetryableError:
+                    failed += 1
+                else:
+                    ledger[row][0] += 5
+                    assert list(values) == [ledger[row][0]]
+                    return failed
+
+    def act(report: int) -> None:
+        now = phase(tables, f"{name}_2")
+        if now != "none":
+            failures[now] = max(failures.get(now, 0), failures_of(ROWS - 1 - report % ROWS))
+
+    moved(Revision(tables, (old,), (new,)), name, Beside(act))
+
+    assert failures.keys() >= {"INDEXING", "PREPARED", "MOVING"}
+    assert failures["MOVING"] >= FEWEST_REQUESTS
+    check(with_short_lease(through(gateway_of(tables), tables)), new, ledger)
