@@ -460,6 +460,20 @@ OLD_COUNT = replace(
     tasks=(Task("old count", INDEXING, b"a"), count(PREPARED)),
     at_least=70,
 )
+LATE_OLD_COUNT = replace(
+    COUNTED_BEFORE,
+    name="an increment of the old class that stood still until MOVING, and one of MOVING",
+    tasks=(Task("old count", INDEXING, b"a"), count(MOVING)),
+    at_least=1_900,
+)
+LATE_COUNT = replace(
+    COUNTED_BEFORE,
+    name="an increment of PREPARED that nobody waits for, the mover, and an increment of NEW",
+    tasks=(count(PREPARED), MOVER, count(NEW)),
+    crashes=0,
+    keeps_promise=False,
+    at_least=2_100,
+)
 COUNT_SYSTEMS: Final = (
     COUNTS,
     COUNTED_BEFORE,
@@ -473,6 +487,8 @@ COUNT_SYSTEMS: Final = (
     SAME_COUNTS,
     KEY_BESIDE_COUNT,
     OLD_COUNT,
+    LATE_OLD_COUNT,
+    LATE_COUNT,
 )
 
 MOVE_SYSTEMS: Final = (

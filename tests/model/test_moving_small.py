@@ -44,6 +44,8 @@ BREAKS = (
     (broken.SEAL_EXPIRES, systems.DELETED_FOR_GOOD),
     (broken.SEAL_IGNORED, systems.PREPARED_AND_MOVING),
     (broken.COUNTERS_UNSEALED, systems.COUNTED_BEFORE),
+    (broken.COUNTERS_UNSEALED, systems.LATE_OLD_COUNT),
+    (broken.COUNTERS_UNCHECKED, systems.LATE_OLD_COUNT),
     (broken.ABSENT_COUNTERS_UNSEALED, systems.COUNTS),
     (broken.COUNTERS_UNCHECKED, systems.COUNT_AND_MOVER),
     (broken.COUNTED_IN_NEW_ONLY, systems.COUNTED_BEFORE),
