@@ -24,7 +24,7 @@ ROWS = [
 
 
 DIES = """
-import os, sys
+import os, sys, threading
 from examples import rekey_script
 from hbase_orm import connect
 from hbase_orm.ops import MutateRows
@@ -32,12 +32,15 @@ from tests.support.recording import RecordsRequests, gateway_of, through
 
 class Dies(RecordsRequests):
     writes_left = int(sys.argv[2])
+    one_at_a_time = threading.Lock()
     def execute(self, operation, /):
-        if isinstance(operation, MutateRows) and operation.table.endswith("rekey_salted"):
+        if not isinstance(operation, MutateRows) or not operation.table.endswith("rekey_salted"):
+            return self.inner.execute(operation)
+        with self.one_at_a_time:
             self.writes_left -= 1
             if self.writes_left < 0:
                 os._exit(9)
-        return self.inner.execute(operation)
+            return self.inner.execute(operation)
 
 with connect(sys.argv[1]) as plain:
     rekey_script.rekey(through(Dies(gateway_of(plain)), plain))
