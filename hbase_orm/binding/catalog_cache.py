@@ -175,6 +175,14 @@ class CatalogCache:
             self.forget(table)
         refuse_held(table, (yield from self.entry(table)), self.own_holds)
 
+    def leased(self, table: str, row: bytes) -> Protocol[CatalogEntry]:
+        """Return a table's entry under a valid lease; renew the lease if it is over.
+
+        Raises:
+            RetryableError, CatalogLeaseError: As for `renew_lease`.
+        """
+        return self.leases.entry(table) or (yield from self.renew_lease(table, row))
+
     def renew_lease(self, table: str, row: bytes) -> Protocol[CatalogEntry]:
         """Read a table's entry for guarded writes, start a new lease, and return the entry.
 

@@ -32,7 +32,6 @@ from hbase_orm.index.catalog.entry import CatalogEntry, TableState
 from hbase_orm.index.entries.targets import GuardContext, RowChange, WriteOutcome
 from hbase_orm.index.protocol.guarded_write import History
 from hbase_orm.index.protocol.row_change import write_row
-from hbase_orm.moving.moved_increment import before_increment
 from hbase_orm.ops import Increment, Operation, Protocol
 
 R = TypeVar("R")
@@ -155,8 +154,7 @@ class TableWriter:
         try:
             if entry is None or entry.move is None:
                 return (yield from self._sent(increment, bound))
-            renewal = self._leased(table, increment.row)
-            entry = yield from before_increment(increment, renewal)
+            entry = yield from self.catalog.leased(table, increment.row)
             context = self.context_under(entry.epoch)
             return (yield from self.moves.increment(bound, entry, increment, context))
         except RejectedError as error:
@@ -172,9 +170,6 @@ class TableWriter:
     def _last_entry(self, table: str) -> CatalogEntry | None:
         read = self.catalog.last_read(table)
         return None if read is None else read.entry
-
-    def _leased(self, table: str, row: bytes) -> Protocol[CatalogEntry]:
-        return self.catalog.leases.entry(table) or (yield from self.catalog.renew_lease(table, row))
 
     def change(
         self, bound: BoundModel, change: RowChange, history: History | None = None

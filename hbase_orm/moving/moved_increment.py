@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from hbase_orm.errors import ConflictError, ConnectionLostError, RejectedError, RetryableError
+from hbase_orm.errors import ConnectionLostError, RejectedError, RetryableError
 from hbase_orm.index.catalog.move_phases import Phase
 from hbase_orm.index.entries.guard_cell import guard_of
 from hbase_orm.index.entries.targets import GUARD_COLUMN, GuardContext, with_guard
@@ -109,15 +109,7 @@ def _is_in_old(move: TableMove, new_key: bytes, context: GuardContext) -> Protoc
     guard = guard_of(stored.cells.get(GUARD_COLUMN))
     if guard is not None and guard.is_sealed:
         return False
-    row = move.to_new(stored.key, data_cells(stored))
-    if row is not None and row.key != new_key:
-        raise ConflictError(
-            "another row has the same key in the old table",
-            table=move.old.table,
-            row=new_key,
-            other_row=row.key,
-            fix="increment the counters of this row when the move has reached its phase MOVING",
-        )
+    move.refuse_other_row(new_key, data_cells(stored))
     return True
 
 

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from hbase_orm.index.entries.guard_cell import guard_of
 from hbase_orm.index.entries.targets import GUARD_COLUMN, GuardContext
+from hbase_orm.index.protocol.requests import guarded_row
 from hbase_orm.index.upkeep.table_pages import PAGE_ROWS, get_rows, scan_page
 from hbase_orm.moving.adoption import adopt, adopt_absent
-from hbase_orm.moving.seal import row_as_read, seal_row
+from hbase_orm.moving.seal import seal_row
 from hbase_orm.moving.translation import TableMove, data_cells
 from hbase_orm.ops import KeyRange, Protocol, Row, run_all
 
@@ -71,7 +72,7 @@ def move_page(
 
 def _handed_over(move: TableMove, row: Row, context: GuardContext) -> Protocol[None]:
     """Seal and adopt a row of the old table as a scan has read it."""
-    sealed = yield from seal_row(move.old, row.key, context, as_read=row_as_read(row))
+    sealed = yield from seal_row(move.old, row.key, context, as_read=guarded_row(row.cells))
     moved = move.to_new(row.key, sealed.cells)
     if moved is not None:
         yield from adopt(move, sealed, moved, context)

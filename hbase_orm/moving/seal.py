@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from hbase_orm.errors import ConflictError, ConnectionLostError, RetryableError
-from hbase_orm.index.entries.guard_cell import GuardCell, guard_of, sealed_guard
+from hbase_orm.index.entries.guard_cell import GuardCell, sealed_guard
 from hbase_orm.index.entries.targets import (
     GUARD_COLUMN,
     GuardContext,
@@ -18,7 +18,7 @@ from hbase_orm.index.entries.targets import (
 from hbase_orm.index.protocol import attempt as attempts
 from hbase_orm.index.protocol.requests import permitted_epoch, read_before, refuse_corrupt_guard
 from hbase_orm.moving.counter_seals import seal_counters
-from hbase_orm.ops import Cell, CheckAndMutate, Protocol, Put, Row, RowMutation, ask
+from hbase_orm.ops import Cell, CheckAndMutate, Protocol, Put, RowMutation, ask
 
 MAX_SEAL_ROUNDS: Final = 100
 """The number of attempts to seal a row that other programs write all the time."""
@@ -119,20 +119,6 @@ def _with_counters(
     counters = yield from seal_counters(table, key, context)
     others = {column: cell for column, cell in cells.items() if column not in table.counters}
     return SealedRow(key, guard, {**others, **counters})
-
-
-def row_as_read(row: Row) -> RowBefore | None:
-    """Return a row that was read with its guard and all data cells, as `seal_row` needs it.
-
-    None if there is no guard that decodes: then the row's tombstones must be read too.
-    """
-    cells = dict(row.cells)
-    stored = cells.pop(GUARD_COLUMN, None)
-    guard = guard_of(stored)
-    if stored is None or guard is None:
-        return None
-    newest_seen_ms = attempts.newest_timestamp(guard, (stored, *cells.values()), ())
-    return RowBefore(stored.value, guard, cells, newest_seen_ms)
 
 
 def seal_timestamp(before: RowBefore) -> int:

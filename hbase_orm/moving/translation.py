@@ -232,14 +232,22 @@ class TableMove:
         """
         translated = self.translation.old_change(change)
         reads = self.translation.old_columns(change.reads) | self.key_columns
-        check = partial(self._refuse_other_row, change.row) if self.key_columns else None
+        check = partial(self._check_row, change.row) if self.key_columns else None
         decide = (
             None if change.decide is None else partial(self._decide, translated.row, change.decide)
         )
         return replace(translated, reads=reads, check=check, decide=decide)
 
-    def _refuse_other_row(self, new_key: bytes, before: RowBefore) -> None:
-        row = self.to_new(self.old_key(new_key), before.cells)
+    def _check_row(self, new_key: bytes, before: RowBefore) -> None:
+        self.refuse_other_row(new_key, before.cells)
+
+    def refuse_other_row(self, new_key: bytes, cells: Mapping[bytes, Cell]) -> None:
+        """Raise an error if the old row with these cells has another new key.
+
+        Raises:
+            ConflictError: It has: the old table has no place for a row with this new key.
+        """
+        row = self.to_new(self.old_key(new_key), cells)
         if row is not None and row.key != new_key:
             raise ConflictError(
                 "another row has the same key in the old table",

@@ -117,7 +117,7 @@ class TableMoves:
         if not move.is_running:
             return (yield from write_row(own, change, context, history))
         table_move = yield from self._move(table, entry)
-        old_entry = yield from self._leased(move.other_table, change.row)
+        old_entry = yield from self._catalog.leased(move.other_table, change.row)
         moved = MovedHistory(history.in_old_table(), history)
         permitted = self._for_both(context, table, old_entry, move.other_table)
         return (
@@ -148,8 +148,7 @@ class TableMoves:
         if move is None or move.is_old or not move.is_running:
             return (yield from ask(increment))
         table_move = yield from before_increment(increment, self._move(table, entry))
-        renewal = self._leased(move.other_table, increment.row)
-        old_entry = yield from before_increment(increment, renewal)
+        old_entry = yield from self._catalog.leased(move.other_table, increment.row)
         permitted = self._for_both(context, table, old_entry, move.other_table)
         return (yield from moved_increment(table_move, move.phase, increment, permitted))
 
@@ -160,11 +159,6 @@ class TableMoves:
         self._catalog.forget(table)
         if move is not None:
             self._catalog.forget(move.other_table)
-
-    def _leased(self, table: str, row: bytes) -> Protocol[CatalogEntry]:
-        return self._catalog.leases.entry(table) or (
-            yield from self._catalog.renew_lease(table, row)
-        )
 
     def _for_both(
         self, context: GuardContext, new: str, old_entry: CatalogEntry, old: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from hbase_orm.errors import CorruptRowError, RowMovedError
 from hbase_orm.index.entries.guard_cell import guard_of
@@ -75,11 +75,11 @@ def read_before(
     if context.take_over is not None and GUARD_COLUMN not in cells:
         yield from context.take_over(target.table, row)
         cells = yield from _read_cells(target, row, columns, context)
+    guarded = guarded_row(cells)
+    if guarded is not None:
+        return guarded
     stored = cells.pop(GUARD_COLUMN, None)
-    guard, guard_bytes = guard_of(stored), b"" if stored is None else stored.value
-    if stored is not None and guard is not None:
-        newest_seen_ms = attempts.newest_timestamp(guard, (stored, *cells.values()), ())
-        return RowBefore(guard_bytes, guard, cells, newest_seen_ms)
+    guard_bytes = b"" if stored is None else stored.value
     if target.is_lww:
         newest_seen_ms = attempts.newest_timestamp(None, cells.values(), ())
         cells.pop(CLEARED_COLUMN, None)
@@ -87,6 +87,20 @@ def read_before(
     versions = yield from read_raw(target, row, context)
     newest_seen_ms = attempts.newest_timestamp(None, cells.values(), versions)
     return RowBefore(guard_bytes, None, cells, max(newest_seen_ms, target.floor_ms))
+
+
+def guarded_row(cells: Mapping[bytes, Cell]) -> RowBefore | None:
+    """Return a row that was read with its guard; None if there is no guard that decodes.
+
+    Without such a guard the row's tombstones must be read too, as `read_before` does.
+    """
+    stored = cells.get(GUARD_COLUMN)
+    guard = guard_of(stored)
+    if stored is None or guard is None:
+        return None
+    data = {column: cell for column, cell in cells.items() if column != GUARD_COLUMN}
+    newest_seen_ms = attempts.newest_timestamp(guard, (stored, *data.values()), ())
+    return RowBefore(stored.value, guard, data, newest_seen_ms)
 
 
 def _read_cells(

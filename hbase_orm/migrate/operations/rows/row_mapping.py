@@ -6,7 +6,7 @@ are visible are kept. Cells of columns that no model declares are copied as they
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -50,7 +50,10 @@ class RowMapping:
         target = self.target.with_table_of(values)
         yield from target.keys.allocate_names([values])
         (new_key,) = target.keys.possible(values)
-        puts = self._copied(row) if versions is None else self._copied_versions(versions)
+        if versions is None:
+            puts = self._copied((c, cell.timestamp_ms, cell.value) for c, cell in row.cells.items())
+        else:
+            puts = self._copied((v.column, v.timestamp_ms, v.value) for v in versions)
         puts += self._made(row, values, {put.column for put in puts})
         return target, RowMutation(new_key, puts=tuple(puts))
 
@@ -61,21 +64,13 @@ class RowMapping:
             values[name] = getattr(obj, name)
         return values
 
-    def _copied(self, row: Row) -> list[Put]:
-        place_of = self._places.place
+    def _copied(self, cells: Iterable[tuple[bytes, int, bytes]]) -> list[Put]:
+        """Return the puts of cells, each with its column, timestamp and value."""
         puts: list[Put] = []
-        for column, cell in row.cells.items():
-            place = place_of(column)
+        for column, timestamp_ms, value in cells:
+            place = self._places.place(column)
             if place is not None:
-                puts.append(Put(place[0], place[1](cell.value), cell.timestamp_ms))
-        return puts
-
-    def _copied_versions(self, versions: Sequence[StoredVersion]) -> list[Put]:
-        puts: list[Put] = []
-        for each in versions:
-            place = self._places.place(each.column)
-            if place is not None:
-                puts.append(Put(place[0], place[1](each.value), each.timestamp_ms))
+                puts.append(Put(place[0], place[1](value), timestamp_ms))
         return puts
 
     def _made(self, row: Row, values: Mapping[str, Any], written: set[bytes]) -> list[Put]:
