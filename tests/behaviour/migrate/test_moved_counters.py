@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any, Final, TypeVar
 from uuid import uuid4
 
@@ -34,14 +35,16 @@ from hbase_orm.binding.dictionaries import in_namespace
 from hbase_orm.errors import HBaseORMError, SchemaDriftError, TableNotFoundError
 from hbase_orm.gateway.base import Gateway
 from hbase_orm.index.catalog.catalog import read_entry
+from hbase_orm.index.entries.targets import GUARD_COLUMN
 from hbase_orm.migrate.errors import MigrationStoppedError
 from hbase_orm.migrate.operations.copies import RekeyTable
 from hbase_orm.migrate.operations.operation import Migration, Progress
 from hbase_orm.migrate.operations.tables import DropTable
-from hbase_orm.ops import Increment, Operation
+from hbase_orm.ops import CheckAndMutate, Increment, ListRegions, OpenScanner, Operation
 from tests.support.backends import Backend
 from tests.support.migrated_tables import (
     SHORT_LEASE_S,
+    EndError,
     Revision,
     Saved,
     contents,
@@ -252,6 +255,72 @@ def test_a_program_that_stood_still_through_the_move_adds_once_or_is_refused(
             assert list(session.increment(new, new.hits.by(5), **place(2))) == [ledger[2][0] + 5]
             ledger[2][0] += 5
 
+    time.sleep(SHORT_LEASE_S)
+    check(with_short_lease(through(gateway_of(tables), tables)), new, ledger)
+
+
+class EndsAfterASeal(RecordsRequests):
+    """A program that ends when it has sealed a guard, before it seals the counters."""
+
+    def execute(self, request: Operation[R], /) -> R:
+        answer = super().execute(request)
+        if isinstance(request, CheckAndMutate) and request.column == GUARD_COLUMN:
+            raise EndError
+        return answer
+
+
+class MeetsAHandOver(RecordsRequests):
+    """Lets something happen when all rows have moved, before a table is scanned to check them."""
+
+    def __init__(self, inner: Gateway, table: str, meanwhile: Callable[[], None]) -> None:
+        super().__init__(inner)
+        self.step = ""
+        self._table = table
+        self._meanwhile = meanwhile
+        self._scans = -1
+
+    def execute(self, request: Operation[R], /) -> R:
+        if self.step == "move rows" and isinstance(request, ListRegions):
+            self._scans = 0  # rows are checked now
+        if isinstance(request, OpenScanner) and request.scan.table == self._table:
+            self._scans += self._scans >= 0
+            if self._scans == 2:  # the first scan hands rows over, the second checks
+                self._meanwhile()
+        return super().execute(request)
+
+
+@pytest.mark.only_on("memory")
+@pytest.mark.parametrize("verb", ["insert", "increment"])
+def test_a_row_that_a_program_is_handing_over_is_not_reported_as_left(
+    tables: Engine, name: str, verb: str
+) -> None:
+    old, new = old_class(name), new_class(f"{name}_2")
+    ledger = filled(tables, old)
+    ended = []
+
+    def begin() -> None:
+        program = with_short_lease(through(EndsAfterASeal(gateway_of(tables)), tables))
+        session = program.session()
+        write: Callable[[], object] = partial(session.increment, new, new.hits.by(1), **place(ROWS))
+        if verb == "insert":
+            write = partial(session.insert, new(**place(ROWS), title="late"))
+        with pytest.raises(EndError):
+            write()
+        ended.append(verb)
+
+    table = in_namespace(name, tables.options.namespace)
+    gateway = MeetsAHandOver(gateway_of(tables), table, begin)
+    plan = Revision(tables, (old,), (new,)).migration(
+        through(gateway, tables), gateway_timeout_s=0.0
+    )
+
+    def report(progress: Progress) -> None:
+        gateway.step = progress.step
+
+    migration = Migration(plan.engine, plan.before, plan.after, plan.options, report)
+    RekeyTable(name, new_table=f"{name}_2").run(migration, Saved())
+
+    assert ended == [verb]
     time.sleep(SHORT_LEASE_S)
     check(with_short_lease(through(gateway_of(tables), tables)), new, ledger)
 
