@@ -43,80 +43,66 @@ State = tuple[str, int, str | None] | None
 """The fields of a trip: destination, miles and note; None for a trip that does not exist."""
 
 
-class Trip(Model, table="trips"):
+class _Trip(Model, abstract=True):
+    """A flight of an aircraft. Subclasses declare the row key, the miles and the note."""
+
+    d = Family(versions=2)
+    at: Key[datetime] = key(codecs.millis())
+    tail: Key[str] = key()
+    destination: Mapped[str] = column(d)
+
+
+class Trip(_Trip, table="trips"):
     """By time, without salt."""
 
-    d = Family(versions=2)
-    at: Key[datetime] = key(codecs.millis())
-    tail: Key[str] = key()
-    destination: Mapped[str] = column(d)
-    miles: Mapped[int] = column(d, codec=codecs.uint32())
-    note: Mapped[str | None] = column(d, default=None)
-    by_destination = Index(destination)
+    miles: Mapped[int] = column(_Trip.d, codec=codecs.uint32())
+    note: Mapped[str | None] = column(_Trip.d, default=None)
+    by_destination = Index(_Trip.destination)
 
 
-class TripByTail(Model, table="trips_by_tail"):
+class TripByTail(_Trip, table="trips_by_tail"):
     """By tail number, salted."""
 
-    d = Family(versions=2)
-    tail: Key[str] = key()
-    at: Key[datetime] = key(codecs.millis())
-    destination: Mapped[str] = column(d)
-    miles: Mapped[int] = column(d, codec=codecs.int64())
-    note: Mapped[str | None] = column(d, "remark", default=None)
-    by_destination = Index(destination)
+    miles: Mapped[int] = column(_Trip.d, codec=codecs.int64())
+    note: Mapped[str | None] = column(_Trip.d, "remark", default=None)
+    by_destination = Index(_Trip.destination)
     by_miles = Index(miles)
-    __rowkey__ = rowkey(Salt(4, of=[tail]), tail, at)
+    __rowkey__ = rowkey(Salt(4, of=[_Trip.tail]), _Trip.tail, _Trip.at)
 
 
-class TripWithLongMiles(Model, table="trips_long_miles"):
+class TripWithLongMiles(_Trip, table="trips_long_miles"):
     """As `Trip`, with another codec."""
 
-    d = Family(versions=2)
-    at: Key[datetime] = key(codecs.millis())
-    tail: Key[str] = key()
-    destination: Mapped[str] = column(d)
-    miles: Mapped[int] = column(d, codec=codecs.int64())
-    note: Mapped[str | None] = column(d, default=None)
-    by_destination = Index(destination)
+    miles: Mapped[int] = column(_Trip.d, codec=codecs.int64())
+    note: Mapped[str | None] = column(_Trip.d, default=None)
+    by_destination = Index(_Trip.destination)
 
 
-class TripWithRemark(Model, table="trips_remark"):
+class TripWithRemark(_Trip, table="trips_remark"):
     """As `Trip`, with another qualifier."""
 
-    d = Family(versions=2)
-    at: Key[datetime] = key(codecs.millis())
-    tail: Key[str] = key()
-    destination: Mapped[str] = column(d)
-    miles: Mapped[int] = column(d, codec=codecs.uint32())
-    note: Mapped[str | None] = column(d, "remark", default=None)
-    by_destination = Index(destination)
+    miles: Mapped[int] = column(_Trip.d, codec=codecs.uint32())
+    note: Mapped[str | None] = column(_Trip.d, "remark", default=None)
+    by_destination = Index(_Trip.destination)
 
 
-class TripIn4(Model, table="trips_in_4"):
+class _SaltedTrip(_Trip, abstract=True):
+    miles: Mapped[int] = column(_Trip.d)
+    note: Mapped[str | None] = column(_Trip.d, default=None)
+
+
+class TripIn4(_SaltedTrip, table="trips_in_4"):
     """In 4 buckets."""
 
-    d = Family(versions=2)
-    tail: Key[str] = key()
-    at: Key[datetime] = key(codecs.millis())
-    destination: Mapped[str] = column(d)
-    miles: Mapped[int] = column(d)
-    note: Mapped[str | None] = column(d, default=None)
-    by_destination = Index(destination)
-    __rowkey__ = rowkey(Salt(4), tail, at)
+    by_destination = Index(_Trip.destination)
+    __rowkey__ = rowkey(Salt(4), _Trip.tail, _Trip.at)
 
 
-class TripIn16(Model, table="trips_in_16"):
+class TripIn16(_SaltedTrip, table="trips_in_16"):
     """In 16 buckets."""
 
-    d = Family(versions=2)
-    tail: Key[str] = key()
-    at: Key[datetime] = key(codecs.millis())
-    destination: Mapped[str] = column(d)
-    miles: Mapped[int] = column(d)
-    note: Mapped[str | None] = column(d, default=None)
-    by_destination = Index(destination)
-    __rowkey__ = rowkey(Salt(16), tail, at)
+    by_destination = Index(_Trip.destination)
+    __rowkey__ = rowkey(Salt(16), _Trip.tail, _Trip.at)
 
 
 Class = type[Model]
