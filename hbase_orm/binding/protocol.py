@@ -10,18 +10,28 @@ from hbase_orm.index.protocol.last_writer_rules import CONFIGURE_THRIFT2, needs_
 from hbase_orm.schema import TableSchema
 
 
-def written_table(schema: TableSchema, features: frozenset[Feature]) -> GuardedTable | None:
+def written_table(
+    schema: TableSchema, features: frozenset[Feature], *, guards_plain_models: bool = False
+) -> GuardedTable | None:
     """Return the description of a model's table for guarded writes; None for a plain model.
 
     Without Thrift2 the description's `is_lww` is true: rows have index entries, but no guards.
 
+    Args:
+        schema: The schema of the model.
+        features: The features that the gateways support.
+        guards_plain_models: Whether a plain model has guards, too, as the record of its table says.
+            Without Thrift2 the result is None all the same: such a program can only read.
+
     Raises:
         ConfigurationError: The model needs guards, and there is no Thrift2 gateway.
     """
-    if not schema.is_guarded:
+    if not schema.is_guarded and not guards_plain_models:
         return None
     if Feature.CHECK_AND_MUTATE in features:
         return guarded_table(schema)
+    if not schema.is_guarded:
+        return None
     missing = obstacle(schema)
     if missing is not None:
         raise ConfigurationError(

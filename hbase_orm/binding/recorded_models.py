@@ -189,7 +189,8 @@ def _as_recorded(
     schema = recorded_schema(bound.schema, record.current)
     differs = any(each.weight is Weight.HARMLESS for each in differing)
     differs = differs and not _is_recorded(bound.schema, record.current)
-    guarded = written_table(schema, features)
+    guards_plain = record.current.guards_plain_models
+    guarded = written_table(schema, features, guards_plain_models=guards_plain)
     indexes = declaration_texts(bound.schema, recorded_names(bound.schema, record.current))
     return replace(bound, schema=schema, guarded=guarded, indexes=indexes, repairs=not differs)
 

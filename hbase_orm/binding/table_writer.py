@@ -23,6 +23,7 @@ from hbase_orm.binding.write_clock import WriteClock
 from hbase_orm.errors import (
     CatalogLeaseError,
     ConnectionLostError,
+    FeatureMissingError,
     RejectedError,
     RetryableError,
 )
@@ -70,6 +71,10 @@ class TableWriter:
         self.moves = TableMoves(catalog, features)
         self._contexts: dict[int, GuardContext] = {}
 
+    def usable(self, bound: BoundModel) -> Protocol[BoundModel]:
+        """Return a model as the record of its table describes it now; see `usable_model`."""
+        return usable_model(bound, self.catalog, self.features)
+
     def check(self, bound: BoundModel, operation: Operation[Any] | None = None) -> Protocol[None]:
         """Raise an error if a write that puts no index entries would make an index incomplete.
 
@@ -84,13 +89,15 @@ class TableWriter:
             SchemaError: The model's indexes differ from those in the catalog, the write increments
                 an indexed column, or the model contradicts the record of its table.
             TableHeldError: Another program uses the table exclusively.
-            RetryableError: The catalog could not be read.
+            RetryableError: The catalog could not be read. Or the rows of a plain model are being
+                moved, so that the write must be made again as one of a guarded row.
+            FeatureMissingError: The rows are being moved, and there is no Thrift2 gateway.
         """
         table, model = bound.schema.table, bound.schema.model_name
         if bound.schema.is_foreign:
             return
         try:
-            yield from usable_model(bound, self.catalog, self.features)
+            yield from self.usable(bound)
             entry = yield from self.catalog.entry(table)
             declared = bound.declared_table
             held = entry if declared == table else (yield from self.catalog.entry(declared))
@@ -106,6 +113,25 @@ class TableWriter:
         refuse_differences(table, entry, bound.indexes, model=model)
         if isinstance(operation, Increment):
             refuse_indexed(operation, entry, model)
+        elif operation is not None and bound.guarded is None:
+            self._refuse_without_guards(bound, entry)
+
+    def _refuse_without_guards(self, bound: BoundModel, entry: CatalogEntry) -> None:
+        """Raise an error for a write without a guard to a table whose rows are being moved."""
+        if entry.move is None or not entry.move.is_running:
+            return
+        where = {"model": bound.schema.model_name, "table": bound.schema.table}
+        if Feature.CHECK_AND_MUTATE not in self.features:
+            raise FeatureMissingError(
+                "rows that are being moved to another table are written with guards",
+                **where,
+                fix="add thrift2=host:9091 to the URL, or write when the move has ended",
+            )
+        raise RetryableError(
+            "nothing was written: the rows of the table have begun to move to another table",
+            **where,
+            fix="write again",
+        )
 
     def send(self, operation: Operation[R], bound: BoundModel) -> Protocol[R]:
         """Send a write to one table and return its answer; create a missing table of a period.

@@ -26,6 +26,8 @@ from hbase_orm.record.first_version import FIRST_VERSION, completed
 from hbase_orm.record.specifications import Spec, same_key
 from hbase_orm.record.stored_values import RECORD_VERSION, StoredValue, latin, newer
 
+_GUARDS_PLAIN_MODELS: Final = "guards plain models"
+
 NO_TYPE: Final = ""
 """The record type of a model without record types."""
 
@@ -127,6 +129,8 @@ class Declaration:
         is_guarded: Whether rows have guards.
         indexes: The indexes by name.
         options: The options of new tables; None in a record of an earlier version.
+        guards_plain_models: Whether programs write guards although no model needs them: plain rows
+            are being moved to another table.
     """
 
     families: Mapping[bytes, FamilyDescriptor]
@@ -135,6 +139,7 @@ class Declaration:
     is_guarded: bool = False
     indexes: Mapping[str, RecordedIndex] = field(default_factory=dict[str, RecordedIndex])
     options: TableOptions | None = None
+    guards_plain_models: bool = False
 
     def rows_of(self, declared: RecordedRows) -> RecordedRows | None:
         """Return the item of `rows` with which a model's declaration of its rows is compared.
@@ -233,6 +238,7 @@ def _stored(declaration: Declaration) -> Spec:
             for name, index in declaration.indexes.items()
         },
         "table": None if options is None else stored_table_options(options),
+        **({_GUARDS_PLAIN_MODELS: True} if declaration.guards_plain_models else {}),
     }
 
 
@@ -276,7 +282,11 @@ def _stored_rows(rows: RecordedRows) -> Spec:
 
 
 def _declaration_of(stored: StoredValue) -> Declaration:
-    content = stored.members("families", "period", "guarded", "rows", "indexes", "table")
+    content = stored.members(
+        *("families", "period", "guarded", "rows", "indexes", "table"),
+        optional=frozenset((_GUARDS_PLAIN_MODELS,)),
+    )
+    guards_plain_models = content.get(_GUARDS_PLAIN_MODELS)
     families = {latin(name, options): options for name, options in content["families"].each()}
     rows = tuple(map(_rows_of, content["rows"].items()))
     if not rows:
@@ -288,6 +298,7 @@ def _declaration_of(stored: StoredValue) -> Declaration:
         content["guarded"].typed(bool),
         {name: _index_of(index) for name, index in content["indexes"].each()},
         content["table"].optional(table_options_of),
+        guards_plain_models is not None and guards_plain_models.typed(bool),
     )
 
 

@@ -5,7 +5,7 @@ A flat row is a tuple: the row key, then the encoded value of each column, or No
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Self
 from typing import Protocol as Interface
@@ -191,6 +191,10 @@ class FlatRowSender:
         """Send a batch."""
         bound, clock, outcome = self.flattener.bound, self.writer.clock, FlushOutcome()
         try:
+            model = yield from self.writer.usable(bound)
+            if model.guarded is not None:  # rows are being moved
+                guarded = list(self._guarded(items, model))
+                return (yield from send_writes(guarded, self.writer, outcome))
             yield from self.writer.check(bound)
         except HBaseORMError as error:  # only the catalog was read: no row was sent
             outcome.record_not_written(self.writes(items), error)
@@ -206,6 +210,13 @@ class FlatRowSender:
         except HBaseORMError as error:
             outcome.record_failure(self.writes(items), error)
         return outcome
+
+    def _guarded(self, items: Sequence[FlatRow], model: BoundModel) -> Iterator[RowWrite]:
+        """Yield flat rows as writes of a model with guards."""
+        for key, *values in items:
+            cells = zip(self.flattener.columns, values, strict=True)
+            puts = {column: value for column, value in cells if value is not None}
+            yield RowWrite(model, None, key or b"", "put", puts, cells=puts)
 
     def writes(self, items: Sequence[FlatRow], /) -> Sequence[RowWrite]:
         """Return the writes of a batch."""

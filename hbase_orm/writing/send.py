@@ -13,6 +13,7 @@ from dataclasses import replace
 from itertools import chain
 from typing import Any, Final, TypeVar, cast
 
+from hbase_orm.binding.bound_model import BoundModel
 from hbase_orm.binding.table_writer import TableWriter
 from hbase_orm.binding.write_clock import WriteClock
 from hbase_orm.errors import HBaseORMError, UniqueViolationError
@@ -82,6 +83,7 @@ def send_writes(
         writer: The object that writes the tables.
         outcome: The object that records the outcome of each write as soon as it is known.
     """
+    writes = yield from _as_recorded(writes, writer)
     rounds = rounds_of(write for write in writes if not write.is_idle)
     for number, one_round in enumerate(rounds):
         yield from _send_round(one_round, writer, outcome)
@@ -90,6 +92,22 @@ def send_writes(
             outcome.record_not_written(later, outcome.failures[0][1])
             break
     return outcome
+
+
+def _as_recorded(writes: Sequence[RowWrite], writer: TableWriter) -> Protocol[Sequence[RowWrite]]:
+    """Return plain writes with guards where these rows are being moved to another table."""
+    models = {id(write.bound): write.bound for write in writes if write.bound.guarded is None}
+    now: dict[int, BoundModel] = {}
+    for key, bound in models.items():
+        try:
+            model = yield from writer.usable(bound)
+        except HBaseORMError:
+            continue  # the check before the request raises it again, for the rows that it is about
+        if model.guarded is not None:
+            now[key] = model
+    if not now:
+        return writes
+    return [replace(write, bound=now.get(id(write.bound), write.bound)) for write in writes]
 
 
 def _send_round(

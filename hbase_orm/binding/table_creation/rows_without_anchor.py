@@ -35,22 +35,39 @@ def refuse_rows_without_anchor(
     """
     if recorded.is_guarded or not any(bound.schema.is_guarded for bound in bounds):
         return
-    anchors = {rows.anchor for rows in recorded.rows}
-    known = sorted(anchor for anchor in anchors if anchor is not None)
-    if len(known) < len(anchors):
-        return  # rows of models without a required column exist if they have any column
     table = bounds[0].schema.table
-    rows = yield from _first_rows(table, tuple(recorded.families), known)
+    rows = yield from rows_without_anchor(table, recorded)
     if rows:
         raise SchemaDriftError(
             "rows lack the column that shows, in a table with guards, that a row exists",
             model=next(bound.schema.model_name for bound in bounds if bound.schema.is_guarded),
             table=table,
-            columns=known,
+            columns=anchors_of(recorded),
             rows=rows,
             fix="write the column into these rows, or delete them, while no program writes the "
             "table; then repeat",
         )
+
+
+def anchors_of(recorded: Declaration) -> list[bytes]:
+    """Return the columns one of which each row with a guard must have; empty if there is none.
+
+    Rows of models without a required column exist if they have any column.
+    """
+    anchors = {rows.anchor for rows in recorded.rows}
+    known = sorted(anchor for anchor in anchors if anchor is not None)
+    return known if len(known) == len(anchors) else []
+
+
+def rows_without_anchor(table: str, recorded: Declaration) -> Protocol[list[bytes]]:
+    """Return the keys of the first rows that would not exist if the table had guards.
+
+    The keys and columns of all rows are read.
+    """
+    anchors = anchors_of(recorded)
+    if not anchors:
+        return []
+    return (yield from _first_rows(table, tuple(recorded.families), anchors))
 
 
 def _first_rows(

@@ -33,7 +33,7 @@ _DEAD_GUARD_TTL_S: Final = DEAD_GUARD_TTL_MS // 1000
 
 def base_table(schema: TableSchema, table_id: str) -> TableDescriptor:
     """Return the descriptor of the model's table, with the id that its record has."""
-    guards = (guard_family(schema),) if schema.is_guarded else ()
+    guards = (guard_family(schema),) if schema.has_guards else ()
     return TableDescriptor(
         name=schema.table,
         families=(*schema.families, *guards),
@@ -41,7 +41,7 @@ def base_table(schema: TableSchema, table_id: str) -> TableDescriptor:
             **schema.attributes,
             KEY_ATTRIBUTE: key_text(schema),
             ID_ATTRIBUTE: table_id,
-            **(SLOP if schema.is_guarded else {}),
+            **(SLOP if schema.has_guards else {}),
         },
         durability=schema.durability,
         region_replication=schema.region_replication,

@@ -6,7 +6,7 @@ every program makes the models of both tables from the records, and all get the 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hbase_orm.binding.bound_model import BoundModel
 from hbase_orm.binding.bound_tables import bind
@@ -17,9 +17,11 @@ from hbase_orm.binding.table_moves.row_translation import row_translation
 from hbase_orm.errors import ConfigurationError
 from hbase_orm.gateway.base import Feature
 from hbase_orm.index.catalog.entry import CatalogEntry
+from hbase_orm.index.entries.index_entries import guarded_table
 from hbase_orm.moving.translation import RowTranslation, TableMove
 from hbase_orm.record.declaration import Declaration
 from hbase_orm.record.rebuilding.models import rebuilt_models
+from hbase_orm.record.recorded_schema import recorded_schema
 from hbase_orm.record.specifications import same_key
 
 
@@ -129,4 +131,9 @@ def _whole_model(
             "with --exclusive",
         )
     namespace = ""  # the names of the tables have theirs
-    return bind(model, namespace, features, Dictionaries(catalog, features, namespace))
+    bound = bind(model, namespace, features, Dictionaries(catalog, features, namespace))
+    if not declaration.guards_plain_models:
+        return bound
+    schema = recorded_schema(bound.schema, declaration)
+    # Also without Thrift2: such programs read rows wherever they are, and write none.
+    return replace(bound, schema=schema, guarded=guarded_table(schema))

@@ -18,14 +18,13 @@ from hbase_orm.migrate.operations.operation import (
     Operation,
 )
 from hbase_orm.migrate.operations.refusals import mismatch, needs_exclusive
+from hbase_orm.migrate.operations.rows.begun_moves import begun_move, is_unfinished
 from hbase_orm.migrate.operations.rows.estimates import rows_estimate
 from hbase_orm.migrate.operations.rows.exclusive_copy import ExclusiveCopy
 from hbase_orm.migrate.operations.rows.online_move import (
     ONLINE,
     GivenUpMove,
     OnlineMove,
-    begun_move,
-    is_unfinished,
 )
 from hbase_orm.migrate.operations.rows.row_mover import RowMover
 from hbase_orm.migrate.operations.rows.steps import phase_of

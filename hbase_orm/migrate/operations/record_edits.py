@@ -242,6 +242,26 @@ def with_index_of(declaration: Declaration, after: Declaration, index: str) -> D
     return replace(_edited(declaration, edit), indexes=indexes, is_guarded=True)
 
 
+def with_guards(declaration: Declaration) -> Declaration:
+    """Return a declaration of rows that all programs write with guards, as long as they move."""
+    if needs_guards(declaration):
+        return declaration
+    return replace(declaration, is_guarded=True, guards_plain_models=True)
+
+
+def without_guards(declaration: Declaration) -> Declaration:
+    """Return a declaration of rows that are written as their models need it."""
+    if not declaration.guards_plain_models:
+        return declaration
+    return replace(declaration, is_guarded=False, guards_plain_models=False)
+
+
+def needs_guards(declaration: Declaration) -> bool:
+    """Return whether rows have guards because of the models: an index or a version column."""
+    columns = (column for rows in declaration.rows for column in rows.columns.values())
+    return bool(declaration.indexes) or any(column.role == "version" for column in columns)
+
+
 def closed(declaration: Declaration, why: str) -> Declaration:
     """Return a declaration that every class contradicts: its row key says why."""
     key: tuple[Spec, ...] = ({"derived": why, "codec": "raw"},)

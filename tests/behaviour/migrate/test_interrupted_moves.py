@@ -34,7 +34,7 @@ from hbase_orm.gateway.base import Gateway
 from hbase_orm.migrate.errors import MigrationStoppedError
 from hbase_orm.migrate.operations.copies import RekeyTable
 from hbase_orm.migrate.operations.refusals import NeedsExclusiveUseError, RefusedRowsError
-from hbase_orm.ops import GetRows, Operation
+from hbase_orm.ops import CheckAndMutate, GetRows, Operation
 from tests.behaviour.migrate.test_online_moves import (
     NOON,
     Program,
@@ -52,7 +52,7 @@ from tests.support.migrated_tables import (
     contents,
     with_short_lease,
 )
-from tests.support.recording import RecordsRequests, gateway_of, through
+from tests.support.recording import LetsAnotherWork, RecordsRequests, gateway_of, through
 
 R = TypeVar("R")
 
@@ -99,6 +99,28 @@ def move(monkeypatch: pytest.MonkeyPatch) -> Move:
     made = Move()
     made.fill()
     return made
+
+
+def test_a_mover_whose_lease_ends_within_a_page_and_at_the_next_look_at_the_catalog_goes_on(
+    move: Move,
+) -> None:
+    def sleep() -> None:
+        time.sleep(SHORT_LEASE_S)
+
+    def is_seal(request: Operation[Any]) -> bool:
+        is_there = isinstance(request, CheckAndMutate) and request.table == "t"
+        return is_there and phase(move.engine, "t") == "MOVING"
+
+    def is_next_look(request: Operation[Any]) -> bool:
+        is_look = isinstance(request, GetRows) and request.keys == (b"t_2",)
+        return is_look and within.has_worked
+
+    within = LetsAnotherWork(gateway_of(move.engine), is_seal, sleep)
+    slow = LetsAnotherWork(within, is_next_look, sleep, is_after=True)
+    move.upgrade(with_short_lease(through(slow, move.engine)))
+
+    assert slow.has_worked
+    Program(move.another(), move.new).check(move.ledger)
 
 
 @pytest.mark.usefixtures("move")

@@ -18,6 +18,7 @@ from hbase_orm import (
     Key,
     Mapped,
     Model,
+    RandomSalt,
     Salt,
     codecs,
     column,
@@ -74,6 +75,18 @@ def plain_class(table: str) -> Any:
         tail: Key[str] = key()
         miles: Mapped[int] = column(d, codec=codecs.uint32())
         note: Mapped[str | None] = column(d, default=None)
+
+    return Trip
+
+
+def randomly_salted_class(table: str) -> Any:
+    class Trip(Model, table=table):
+        d = Family()
+        at: Key[datetime] = key()
+        tail: Key[str] = key()
+        miles: Mapped[int] = column(d, codec=codecs.int64())
+        note: Mapped[str | None] = column(d, default=None)
+        __rowkey__ = rowkey(RandomSalt(4), at, tail)
 
     return Trip
 
@@ -319,11 +332,11 @@ def _moved_after_end(
 def test_a_table_that_cannot_be_moved_in_use_is_refused_before_anything_is_sent(
     tables: Engine, name: str
 ) -> None:
-    plain, new = plain_class(name), new_class(f"{name}_2")
-    tables.create_tables(plain)
+    old, new = randomly_salted_class(name), new_class(f"{name}_2")
+    tables.create_tables(old)
 
-    with pytest.raises(NeedsExclusiveUseError, match="guards"):
-        Revision(tables, (plain,), (new,)).upgrade(RekeyTable(name, new_table=f"{name}_2"))
+    with pytest.raises(NeedsExclusiveUseError, match="random salt"):
+        Revision(tables, (old,), (new,)).upgrade(RekeyTable(name, new_table=f"{name}_2"))
 
     named = tables._runtime.run(ask(ListTables()))
     assert [each for each in named if f"{name}_2" in each] == []

@@ -9,7 +9,9 @@ from typing import Final
 
 from hbase_orm.binding.table_moves.moves_in_progress import with_new_indexes
 from hbase_orm.binding.table_moves.recorded_move import MovedModels
+from hbase_orm.binding.table_writer import LEASE_RENEWALS
 from hbase_orm.errors import (
+    CatalogLeaseError,
     CodecError,
     ConflictError,
     CorruptRowError,
@@ -34,6 +36,8 @@ from hbase_orm.migrate.operations.rows.row_walk import PageOutcome, RowFailure, 
 from hbase_orm.moving.mover import check_page, move_page
 from hbase_orm.moving.translation import TableMove, data_cells
 from hbase_orm.ops import KeyRange, Protocol
+
+_NO_ANCHOR: Final = "the row lacks the column that shows, while rows move, that a row exists"
 
 _MISFITS: Final = (CodecError, CorruptRowError, RowKeyError, ValidationError)
 
@@ -67,8 +71,12 @@ class MovedRows:
         page = yield from scan_page(name, columns, key_range, rows, context)
         rejected: dict[bytes, str] = {}
         for row in page:
+            cells = data_cells(row)
+            if cells and GUARD_COLUMN not in row.cells and not move.old.exists(cells):
+                rejected[row.key] = _NO_ANCHOR
+                continue
             try:
-                move.to_new(row.key, data_cells(row))
+                move.to_new(row.key, cells)
             except _MISFITS as error:
                 rejected[row.key] = failure_text(error)
         fitting = [row.key for row in page if row.key not in rejected]
@@ -105,7 +113,16 @@ class MovedRows:
             )
 
     def moved_page(self, name: str, key_range: KeyRange, rows: int) -> Protocol[PageOutcome]:
-        """Hand over the rows of a page."""
+        """Hand over the rows of a page; begin again if a lease ended in the middle."""
+        for renewals_left in reversed(range(LEASE_RENEWALS)):
+            try:
+                return (yield from self._moved_page(name, key_range, rows))
+            except CatalogLeaseError:
+                if not renewals_left:
+                    raise
+        raise AssertionError(name)  # the last renewal returned or raised
+
+    def _moved_page(self, name: str, key_range: KeyRange, rows: int) -> Protocol[PageOutcome]:
         move, context = yield from self._mover()
         try:
             page = yield from move_page(move, key_range, context, page_rows=rows)

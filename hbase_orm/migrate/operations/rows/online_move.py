@@ -1,11 +1,15 @@
 """Moves the rows of a table to a new one while programs use both; see `hbase_orm.moving`.
 
-1. The new table and the index of new keys are created.
+1. The new table and the index of new keys are created. If the old rows have no guards, the phase
+   GUARDED begins: after a wait, all programs write guards.
 2. The phase INDEXING begins: every write of the old table maintains the new indexes. After a wait,
    all rows are indexed.
 3. The phase PREPARED begins, and after a wait MOVING: all rows are handed over, one by one.
 4. After a wait, all rows are checked. The phase NEW begins: the old table is not used any more.
 5. The old table is closed, and the index of new keys is dropped.
+
+Rows of plain models have guards only as long as they move: at the end, programs write the new table
+without guards.
 
 The catalog's entries of the two tables have the phase. A run after a crash continues with it. The
 old table keeps its rows until it is dropped.
@@ -17,8 +21,9 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Final
 
-from hbase_orm.binding.table_creation.existing_tables import TableWarnings, described
-from hbase_orm.binding.table_creation.model_tables import create, drop_table
+from hbase_orm.binding.table_creation.existing_tables import TableWarnings
+from hbase_orm.binding.table_creation.model_tables import add_guard_family, create, drop_table
+from hbase_orm.binding.table_creation.rows_without_anchor import anchors_of, rows_without_anchor
 from hbase_orm.binding.table_creation.table_descriptors import index_table
 from hbase_orm.binding.table_creation.table_records import new_table_id
 from hbase_orm.binding.table_moves.recorded_move import MovedModels, moved_models
@@ -30,6 +35,7 @@ from hbase_orm.index.catalog.catalog import catalog_descriptor, read_entry
 from hbase_orm.index.catalog.entry import CatalogEntry
 from hbase_orm.index.catalog.move_phases import CatalogMove, Phase
 from hbase_orm.index.catalog.move_steps import enter_phase, give_up, leave_move
+from hbase_orm.index.catalog.registration import register
 from hbase_orm.migrate.errors import MigrationStoppedError
 from hbase_orm.migrate.operations import record_edits as edits
 from hbase_orm.migrate.operations.migrated_table import MigratedTable
@@ -100,10 +106,13 @@ class OnlineMove:
             self._refuse_target()
         if self.source.migration.options.dry_run:
             return
+        if not begun:
+            self._refuse_rows_without_anchor()
         place = _STEPS.index(begun)
         if place <= _STEPS.index(_CREATE):
             PhaseCheckpoint(checkpoint, _CREATE, self._kept).save({})
             self._create()
+            self._guard_old_rows()
             self._stop_before(Phase.INDEXING)
             self._enter(self.target, Phase.INDEXING)
             self.target.change(partial(edits.reopened, after=self.target.after))
@@ -132,6 +141,7 @@ class OnlineMove:
         self.source.change(partial(edits.closed, why=self._moved))
         self._wait("wait until no program reads the old table")
         self._drop_new_key_table()
+        self.target.change(edits.without_guards)
 
     def give_up(self) -> None:
         """End a move in which no row was handed over, and drop the new table.
@@ -152,6 +162,7 @@ class OnlineMove:
             self.source.run(leave_move(old))
             self.source.runtime.writer.moves.forget(old)
             self._wait("wait until no program writes the new indexes")
+        self.source.change(edits.without_guards)
         DropTable(self.target.declared).run(self.source.migration, NoCheckpoint())
         self.source.run(drop_table(self._new_keys_name))
 
@@ -170,16 +181,18 @@ class OnlineMove:
             NeedsExclusiveUseError: Rows of such tables cannot be moved while programs use them.
         """
         runtime = self.source.runtime
-        old = self._recorded()
-        new = named_declaration(self.target, self.target.after)
+        old = edits.with_guards(self._recorded())
+        new = self._declared_new
         names = (self.source.name, self.target.name)
-        if not (old.is_guarded and new.is_guarded):
-            reason = "rows without guards cannot be handed over"
-            raise needs_exclusive(self.operation, self.source.name, reason)
         try:
             return moved_models(old, new, names, runtime.catalog, runtime.features)
         except (ConfigurationError, DeclarationError) as error:
             raise needs_exclusive(self.operation, self.source.name, str(error)) from error
+
+    @property
+    def _declared_new(self) -> Declaration:
+        """The declaration of the new table, as long as rows move to it."""
+        return edits.with_guards(named_declaration(self.target, self.target.after))
 
     def _recorded(self) -> Declaration:
         recorded = self.source.recorded()
@@ -234,7 +247,7 @@ class OnlineMove:
             self.source.run(self._created_new_key_table())
 
     def _created_closed(self) -> Protocol[None]:
-        after = named_declaration(self.target, self.target.after)
+        after = self._declared_new
 
         def edit(record: TableRecord | None) -> TableRecord:
             return record or TableRecord(new_table_id(), edits.closed(after, self._filled))
@@ -252,6 +265,35 @@ class OnlineMove:
         schema = self._models.old.schema
         table = index_table(schema, self._new_key_table, is_covering=False)
         yield from create_if_missing(CreateTable(table, splits))
+
+    def _guard_old_rows(self) -> None:
+        """Make all programs write guards, if the models of the old table do not need any.
+
+        The record makes programs of this version write guards. The entry of the phase refuses
+        programs of earlier versions, which do not know that.
+        """
+        if edits.needs_guards(self._recorded()):
+            return
+        self.source.run(add_guard_family(self._models.old))
+        self.source.run(register(self.source.name, {}, is_new=False, has_rows=True))
+        self.source.change(edits.with_guards)
+        self._enter(self.source, Phase.GUARDED)
+        self._wait("wait until all programs write guards")
+
+    def _refuse_rows_without_anchor(self) -> None:
+        """Raise an error for rows that would not exist if they had guards."""
+        recorded = self._recorded()
+        if recorded.is_guarded:
+            return
+        rows = self.source.run(rows_without_anchor(self.source.name, recorded))
+        if rows:
+            raise RefusedRowsError(
+                "rows lack the column that shows, while rows move, that a row exists",
+                table=self.source.name,
+                columns=anchors_of(recorded),
+                first=rows,
+                fix="write the column into these rows, or delete them, and run the upgrade again",
+            )
 
     def _drop_new_key_table(self) -> None:
         if self._new_key_table:
@@ -337,29 +379,3 @@ class GivenUpMove:
         """Drop what the move has made; `checkpoint` is not needed."""
         checkpoint.save({})
         self.move.give_up()
-
-
-def is_unfinished(source: MigratedTable, target: MigratedTable) -> bool:
-    """Return whether a copy or move to a table was begun and has not ended, or made no table."""
-    record = target.recorded_or_none()
-    if record is None:
-        old = source.recorded_or_none()
-        is_open = old is not None and not edits.closed_why(old)
-        return is_open and target.run(described(target.name)) is None
-    if edits.closed_why(record) == f"filled from {source.name}":
-        return True
-    entry = target.run(read_entry(target.name))
-    move = None if entry is None else entry.move
-    is_to_target = move is not None and not move.is_old and move.other_table == source.name
-    return (is_to_target and move is not None and move.is_running) or (
-        begun_move(source, target) is not None
-    )
-
-
-def begun_move(source: MigratedTable, target: MigratedTable) -> CatalogMove | None:
-    """Return the move of the rows of one table to another, unless it is finished or not begun."""
-    entry = source.run(read_entry(source.name))
-    move = None if entry is None else entry.move
-    if move is None or not move.is_old or move.other_table != target.name:
-        return None
-    return None if edits.closed_why(source.recorded()) else move
