@@ -67,6 +67,8 @@ def test_a_table_created_without_thrift2_is_as_declared(declared: Declared) -> N
     except ConfigurationError:  # an index that needs guards
         reject()
     except FeatureMissingError:  # only tables of index entries have no attributes
+        if model.__schema__.is_guarded:  # Thrift2 would create them for rows with guards
+            reject()
         through(gateway.inner, engine).create_tables(model, periods=periods_of(model))
         differing = differences(engine, model)
 

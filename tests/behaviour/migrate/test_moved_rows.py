@@ -28,7 +28,6 @@ from hbase_orm import (
 from hbase_orm.errors import SchemaDriftError
 from hbase_orm.migrate.operations.copies import MergeTables, RekeyTable, SplitTable
 from hbase_orm.migrate.operations.refusals import (
-    NeedsExclusiveUseError,
     RefusedRowsError,
     TargetExistsError,
 )
@@ -191,17 +190,18 @@ def test_rows_that_get_the_same_key_are_refused_and_the_old_table_stays(
     assert rows(tables, old) == expected
 
 
-def test_a_move_needs_the_exclusive_use_and_a_new_table(tables: Engine, name: str) -> None:
+@pytest.mark.parametrize("exclusive", [True, False])
+def test_a_move_needs_a_new_table(tables: Engine, name: str, *, exclusive: bool) -> None:
     old, new = old_class(name), salted_class(f"{name}_2")
     fill(tables, old)
-    operation = RekeyTable(name, new_table=f"{name}_2")
-    made = Revision(tables, (old,), (new,))
-
-    with pytest.raises(NeedsExclusiveUseError):
-        made.upgrade(operation)
     tables.create_tables(new)
+    before = contents(tables, name)
+
+    made = Revision(tables, (old,), (new,))
     with pytest.raises(TargetExistsError):
-        made.upgrade(operation, exclusive=True)
+        made.upgrade(RekeyTable(name, new_table=f"{name}_2"), exclusive=exclusive)
+
+    assert contents(tables, name) == before
 
 
 @pytest.mark.only_on("memory")

@@ -141,7 +141,8 @@ class OnlineMove:
         self.source.change(partial(edits.closed, why=self._moved))
         self._wait("wait until no program reads the old table")
         self._drop_new_key_table()
-        self.target.change(edits.without_guards)
+        if not edits.needs_guards(self.target.after):
+            self.target.change(edits.without_guards)
 
     def give_up(self) -> None:
         """End a move in which no row was handed over, and drop the new table.
@@ -162,7 +163,8 @@ class OnlineMove:
             self.source.run(leave_move(old))
             self.source.runtime.writer.moves.forget(old)
             self._wait("wait until no program writes the new indexes")
-        self.source.change(edits.without_guards)
+        if self.source.recorded().guards_plain_models:
+            self.source.change(edits.without_guards)
         DropTable(self.target.declared).run(self.source.migration, NoCheckpoint())
         self.source.run(drop_table(self._new_keys_name))
 
