@@ -50,15 +50,19 @@ class CatalogCache:
     def __init__(self, monotonic_s: Callable[[], float], lease_s: float) -> None:
         """Start with an empty cache."""
         self.own_holds: set[str] = set()
-        self.leases = CatalogView(monotonic_s, lease_s, self.own_holds)
         self.lease_s = lease_s
         self.monotonic_s = monotonic_s
+        self.leases = self.separate_leases()
         self._entries: dict[str, ReadEntry] = {}
         self._last_reads: dict[str, ReadEntry] = {}
         self.has_moves = False
         self._reading: dict[str, object] = {}
         self._reported: set[str] = set()
         self._warned: set[tuple[str, str, bytes]] = set()
+
+    def separate_leases(self) -> CatalogView:
+        """Return leases of their own, for work that reads the catalog at its own times."""
+        return CatalogView(self.monotonic_s, self.lease_s, self.own_holds)
 
     def fresh(self, table: str) -> ReadEntry | None:
         """Return the last read of a table's entry and record; None if `lease_s` is over."""

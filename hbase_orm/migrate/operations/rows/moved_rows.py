@@ -173,5 +173,4 @@ class MovedRows:
 
     @cached_property
     def _view(self) -> CatalogView:
-        catalog = self.source.runtime.catalog
-        return CatalogView(catalog.monotonic_s, catalog.lease_s, catalog.own_holds)
+        return self.source.runtime.catalog.separate_leases()
