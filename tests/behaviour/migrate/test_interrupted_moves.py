@@ -35,14 +35,6 @@ from hbase_orm.migrate.errors import MigrationStoppedError
 from hbase_orm.migrate.operations.copies import RekeyTable
 from hbase_orm.migrate.operations.refusals import NeedsExclusiveUseError, RefusedRowsError
 from hbase_orm.ops import GetRows, Operation
-from tests.behaviour.migrate.test_online_moves import (
-    NOON,
-    Program,
-    filled,
-    new_class,
-    old_class,
-    phase,
-)
 from tests.support.migrated_tables import (
     SHORT_LEASE_S,
     EndError,
@@ -51,6 +43,14 @@ from tests.support.migrated_tables import (
     Saved,
     contents,
     with_short_lease,
+)
+from tests.support.moved_trips import (
+    NOON,
+    Program,
+    filled,
+    new_class,
+    old_class,
+    phase,
 )
 from tests.support.recording import RecordsRequests, gateway_of, through
 

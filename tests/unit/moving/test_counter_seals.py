@@ -5,7 +5,6 @@ Device `d1` has the key `north d1` in the new table, and its counter another nam
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -30,57 +29,37 @@ from hbase_orm.ops import (
     Cell,
     CheckAndMutate,
     Delete,
-    GetRows,
     GetVersions,
     Increment,
     KeyRange,
     MutateRow,
-    Operation,
     Put,
     RowMutation,
     StoredVersion,
 )
+from tests.support.counted_readings import (
+    COUNTING,
+    KEPT,
+    NORTH,
+    Answers,
+    add,
+    cell,
+    number,
+)
 from tests.support.moved_readings import (
     FAILS,
-    FORMER,
     HITS,
     MISSES,
-    MOVE,
     NAME,
     REGION,
-    RENAMED,
     VALUE,
     VISITS,
     Tables,
     readings_in_memory,
 )
-from tests.support.recording import RecordsRequests
 from tests.support.stepping import drive
 
 R = TypeVar("R")
-
-NORTH = b"north\x00d1"
-
-COUNTING = replace(
-    MOVE,
-    old=replace(MOVE.old, counters=frozenset((HITS, MISSES))),
-    new=replace(MOVE.new, counters=frozenset((VISITS, FAILS))),
-    translation=replace(MOVE.translation, old_counters={VISITS: HITS, FAILS: MISSES}),
-)
-KEPT = replace(
-    COUNTING,
-    translation=replace(
-        COUNTING.translation,
-        to_new=lambda row: replace(to_new_cells(row), key=b"r" + row.key),
-        old_key=lambda key: key[1:],
-        old_columns=lambda columns: frozenset(FORMER[column] for column in columns),
-    ),
-)
-"""The new key depends on nothing but the old one."""
-
-
-def to_new_cells(row: Any) -> Any:
-    return replace(row, cells={RENAMED[column]: cell for column, cell in row.cells.items()})
 
 
 @pytest.fixture
@@ -88,31 +67,6 @@ def tables() -> Tables:
     tables = readings_in_memory()
     tables.write_old(b"d1", region=b"north", unit=b"K", v=b"1")
     return tables
-
-
-def add(tables: Tables, column: bytes, amount: int, row: bytes = b"d1") -> None:
-    tables.gateway.execute(Increment("old", row, {column: amount}))
-
-
-def cell(tables: Tables, table: str, row: bytes, column: bytes) -> Cell | None:
-    (stored,) = tables.gateway.execute(GetRows(table, (row,), (column,)))
-    return None if stored is None else stored.cells.get(column)
-
-
-def number(stored: Cell | None) -> int | None:
-    return None if stored is None else int.from_bytes(stored.value, signed=True)
-
-
-class Answers(RecordsRequests):
-    """Answers requests by a function, which may ask the gateway."""
-
-    def __init__(self, tables: Tables, answer: Callable[[Any], Any]) -> None:
-        super().__init__(tables.gateway)
-        self._answer = answer
-
-    def execute(self, request: Operation[R], /) -> R:
-        result: R = self._answer(request)
-        return result
 
 
 def increment(tables: Tables, phase: Phase, row: bytes = NORTH, move: Any = COUNTING) -> int:

@@ -32,9 +32,9 @@ from hbase_orm.ops import (
     RowMutation,
     TableDescriptor,
 )
+from tests.support.counted_readings import COUNTING, NORTH, Answers, add, cell
 from tests.support.moved_readings import HITS, MISSES, VISITS, Tables, readings_in_memory
 from tests.support.stepping import drive
-from tests.unit.moving.test_counter_seals import COUNTING, NORTH, Answers, add, cell
 
 TTL_S = 10
 

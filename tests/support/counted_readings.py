@@ -1,0 +1,75 @@
+"""Tables of readings that move with two counters each; see `moved_readings`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from hbase_orm.ops import (
+    Cell,
+    GetRows,
+    Increment,
+    Operation,
+)
+from tests.support.moved_readings import (
+    FAILS,
+    FORMER,
+    HITS,
+    MISSES,
+    MOVE,
+    RENAMED,
+    VISITS,
+    Tables,
+)
+from tests.support.recording import RecordsRequests
+
+R = TypeVar("R")
+
+NORTH = b"north\x00d1"
+
+COUNTING = replace(
+    MOVE,
+    old=replace(MOVE.old, counters=frozenset((HITS, MISSES))),
+    new=replace(MOVE.new, counters=frozenset((VISITS, FAILS))),
+    translation=replace(MOVE.translation, old_counters={VISITS: HITS, FAILS: MISSES}),
+)
+KEPT = replace(
+    COUNTING,
+    translation=replace(
+        COUNTING.translation,
+        to_new=lambda row: replace(to_new_cells(row), key=b"r" + row.key),
+        old_key=lambda key: key[1:],
+        old_columns=lambda columns: frozenset(FORMER[column] for column in columns),
+    ),
+)
+"""The new key depends on nothing but the old one."""
+
+
+def to_new_cells(row: Any) -> Any:
+    return replace(row, cells={RENAMED[column]: cell for column, cell in row.cells.items()})
+
+
+def add(tables: Tables, column: bytes, amount: int, row: bytes = b"d1") -> None:
+    tables.gateway.execute(Increment("old", row, {column: amount}))
+
+
+def cell(tables: Tables, table: str, row: bytes, column: bytes) -> Cell | None:
+    (stored,) = tables.gateway.execute(GetRows(table, (row,), (column,)))
+    return None if stored is None else stored.cells.get(column)
+
+
+def number(stored: Cell | None) -> int | None:
+    return None if stored is None else int.from_bytes(stored.value, signed=True)
+
+
+class Answers(RecordsRequests):
+    """Answers requests by a function, which may ask the gateway."""
+
+    def __init__(self, tables: Tables, answer: Callable[[Any], Any]) -> None:
+        super().__init__(tables.gateway)
+        self._answer = answer
+
+    def execute(self, request: Operation[R], /) -> R:
+        result: R = self._answer(request)
+        return result
