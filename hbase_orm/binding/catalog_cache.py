@@ -82,6 +82,11 @@ class CatalogCache:
             return True
         return table not in self._last_reads
 
+    def is_unchanged(self, table: str, entry: CatalogEntry | None) -> bool:
+        """Return whether the lease is valid, and its entry is equal to one that was read before."""
+        read = self._last_reads.get(table)
+        return self.is_current(table) and entry == (None if read is None else read.entry)
+
     def entry(self, table: str) -> Protocol[CatalogEntry | None]:
         """Return the catalog's entry of a table, at most `lease_s` old; None if there is none.
 

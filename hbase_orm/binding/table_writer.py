@@ -153,12 +153,13 @@ class TableWriter:
         entry = self._last_entry(table)
         try:
             if entry is None or entry.move is None:
-                return (yield from self._sent(increment, bound))
-            entry = yield from self.catalog.leased(table, increment.row)
-            context = self.context_under(entry.epoch)
-            return (yield from self.moves.increment(bound, entry, increment, context))
+                values = yield from self._sent(increment, bound)
+            else:
+                entry = yield from self.catalog.leased(table, increment.row)
+                context = self.context_under(entry.epoch)
+                values = yield from self.moves.increment(bound, entry, increment, context)
         except RejectedError as error:
-            if self.catalog.is_current(table) and self._last_entry(table) == entry:
+            if self.catalog.is_unchanged(table, entry):
                 raise
             raise CatalogLeaseError(
                 "HBase refused an increment: the row may have moved to another table meanwhile",
@@ -166,6 +167,10 @@ class TableWriter:
                 row=increment.row,
                 fix="increment again",
             ) from error
+        if bound.guarded is not None and not self.catalog.is_unchanged(table, entry):
+            context = self.guard_context
+            yield from self.moves.confirm(bound.guarded, increment, entry, context)
+        return values
 
     def _last_entry(self, table: str) -> CatalogEntry | None:
         read = self.catalog.last_read(table)

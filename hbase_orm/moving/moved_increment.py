@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TypeVar
 
 from hbase_orm.errors import ConnectionLostError, RejectedError, RetryableError
@@ -17,8 +18,17 @@ from hbase_orm.ops import Increment, Protocol, ask
 R = TypeVar("R")
 
 
+def _unconfirmed(increment: Increment) -> Protocol[None]:
+    del increment
+    yield from ()
+
+
 def moved_increment(
-    move: TableMove, phase: Phase, increment: Increment, context: GuardContext
+    move: TableMove,
+    phase: Phase,
+    increment: Increment,
+    context: GuardContext,
+    confirm: Callable[[Increment], Protocol[None]] = _unconfirmed,
 ) -> Protocol[dict[bytes, int]]:
     """Increment counters of one row of the new table, where the row is; return the new values.
 
@@ -32,6 +42,9 @@ def moved_increment(
         phase: The phase that this process knows, under its lease.
         increment: The request, in the new layout.
         context: The clocks, random numbers and catalog leases.
+        confirm: A function that is called with an increment, in the old layout, after the old table
+            has answered it. It raises an error if the lease has ended meanwhile and the amounts may
+            be left behind there.
 
     Raises:
         ConnectionLostError: It is unknown whether the amounts were added.
@@ -42,7 +55,7 @@ def moved_increment(
         HBaseORMError: As for `hand_over`.
     """
     if phase < Phase.MOVING:
-        values = yield from _in_old(move, phase, increment, context)
+        values = yield from _in_old(move, phase, increment, context, confirm)
         if values is not None:
             return values
     if phase is not Phase.NEW:
@@ -51,7 +64,11 @@ def moved_increment(
 
 
 def _in_old(
-    move: TableMove, phase: Phase, increment: Increment, context: GuardContext
+    move: TableMove,
+    phase: Phase,
+    increment: Increment,
+    context: GuardContext,
+    confirm: Callable[[Increment], Protocol[None]],
 ) -> Protocol[dict[bytes, int] | None]:
     """Increment the counters of the old row; return None if the row was handed over."""
     in_old = move.old_increment(increment)
@@ -66,6 +83,7 @@ def _in_old(
         if not (yield from before_increment(increment, _is_sealed(in_old, context))):
             raise
         return None
+    yield from confirm(in_old)
     return {c: values[move.translation.old_counters[c]] for c in increment.amounts}
 
 

@@ -209,12 +209,12 @@ class TableMove:
             self.translation.old_columns(index.columns),
             partial(self._translated_keys, index),
             unique=index.unique,
-            owner_of=self._computed_new_key,
+            owner_of=self.computed_new_key,
             row_of=self.translation.old_key,
             maintained_by_writes=index.maintained_by_writes,
         )
 
-    def _computed_new_key(self, key: bytes) -> bytes:
+    def computed_new_key(self, key: bytes) -> bytes:
         """Return a row's new key without its cells, on which it does not depend."""
         return self.translation.to_new(Row(key, {})).key
 

@@ -6,11 +6,15 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, TypeVar
 
+from hbase_orm.gateway.memory.gateway import MemoryGateway
 from hbase_orm.ops import (
     Cell,
+    CreateTable,
+    FamilyDescriptor,
     GetRows,
     Increment,
     Operation,
+    TableDescriptor,
 )
 from tests.support.moved_readings import (
     FAILS,
@@ -26,6 +30,7 @@ from tests.support.recording import RecordsRequests
 
 R = TypeVar("R")
 
+TTL_S = 10
 NORTH = b"north\x00d1"
 
 COUNTING = replace(
@@ -73,3 +78,12 @@ class Answers(RecordsRequests):
     def execute(self, request: Operation[R], /) -> R:
         result: R = self._answer(request)
         return result
+
+
+def readings_with_ttl(now_ms: Callable[[], int]) -> Tables:
+    """Return empty tables whose family of the counters has a TTL."""
+    gateway = MemoryGateway(now_ms)
+    families = (FamilyDescriptor(b"d", ttl_s=TTL_S), FamilyDescriptor(b"e"), FamilyDescriptor(b"_"))
+    for name in ("old", "new", "by_unit", "by_name", "new_keys"):
+        gateway.execute(CreateTable(TableDescriptor(name, families)))
+    return Tables(gateway)

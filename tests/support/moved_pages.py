@@ -155,3 +155,18 @@ class StandsStill(RecordsRequests):
             meanwhile, self._meanwhile = self._meanwhile, None
             meanwhile()
         return super().execute(request)
+
+
+class AnswersLate(RecordsRequests):
+    """Lets something happen after the first increment was made, before its answer arrives."""
+
+    def __init__(self, inner: Gateway, meanwhile: Callable[[], None]) -> None:
+        super().__init__(inner)
+        self._meanwhile: Callable[[], None] | None = meanwhile
+
+    def execute(self, request: Operation[R], /) -> R:
+        answer = super().execute(request)
+        if isinstance(request, Increment) and self._meanwhile is not None:
+            meanwhile, self._meanwhile = self._meanwhile, None
+            meanwhile()
+        return answer

@@ -12,7 +12,6 @@ from hbase_orm.errors import (
     RetryableError,
     ValidationError,
 )
-from hbase_orm.gateway.memory.gateway import MemoryGateway
 from hbase_orm.index.catalog.move_phases import Phase
 from hbase_orm.moving import seal
 from hbase_orm.moving.counter_seals import counter_seal, is_counter_seal, seal_counters
@@ -21,8 +20,6 @@ from hbase_orm.moving.mover import check_page, move_page
 from hbase_orm.moving.seal import seal_row
 from hbase_orm.ops import (
     Cell,
-    CreateTable,
-    FamilyDescriptor,
     GetRows,
     GetVersions,
     Increment,
@@ -30,13 +27,18 @@ from hbase_orm.ops import (
     MutateRow,
     Put,
     RowMutation,
-    TableDescriptor,
 )
-from tests.support.counted_readings import COUNTING, NORTH, Answers, add, cell
+from tests.support.counted_readings import (
+    COUNTING,
+    NORTH,
+    TTL_S,
+    Answers,
+    add,
+    cell,
+    readings_with_ttl,
+)
 from tests.support.moved_readings import HITS, MISSES, VISITS, Tables, readings_in_memory
 from tests.support.stepping import drive
-
-TTL_S = 10
 
 
 @pytest.fixture
@@ -69,11 +71,7 @@ def test_no_counter_seal_is_as_wide_as_a_counter(width: int) -> None:
 
 def test_rows_older_than_the_ttl_of_their_counters_can_be_sealed() -> None:
     now_ms = 1_000
-    gateway = MemoryGateway(lambda: now_ms)
-    families = (FamilyDescriptor(b"d", ttl_s=TTL_S), FamilyDescriptor(b"e"), FamilyDescriptor(b"_"))
-    for name in ("old", "new", "by_unit", "by_name", "new_keys"):
-        gateway.execute(CreateTable(TableDescriptor(name, families)))
-    tables = Tables(gateway)
+    tables = readings_with_ttl(lambda: now_ms)
     tables.write_old(b"d1", region=b"north", unit=b"K", v=b"1")
     add(tables, HITS, 7)
     now_ms = tables.clock_ms = 1_000 + 2 * TTL_S * 1_000
