@@ -294,6 +294,37 @@ def test_before_moving_the_counter_of_another_row_is_left_alone(tables: Tables) 
     assert number(cell(tables, "old", b"d1", HITS)) == 7
 
 
+@pytest.mark.parametrize("phase", [Phase.INDEXING, Phase.PREPARED])
+@pytest.mark.parametrize("is_deleted", [False, True], ids=["never there", "deleted"])
+def test_before_moving_no_counter_of_an_absent_row_is_incremented_if_its_key_has_cells(
+    tables: Tables, phase: Phase, *, is_deleted: bool
+) -> None:
+    """Two rows with this old key would share the counter."""
+    row = b"d2"
+    if is_deleted:
+        tables.write_old(row, region=b"east")
+        tables.change_old(RowChange(row, kind="delete"))
+
+    with pytest.raises(ConflictError, match="the row does not exist") as caught:
+        increment(tables, phase, b"east\x00" + row)
+
+    assert "phase MOVING" in caught.value.fix
+    assert cell(tables, "old", row, HITS) is None
+
+
+@pytest.mark.parametrize("phase", [Phase.INDEXING, Phase.PREPARED])
+def test_an_absent_row_whose_key_has_no_cells_is_incremented_in_the_old_table(
+    tables: Tables, phase: Phase
+) -> None:
+    assert [increment(tables, phase, b"rd2", KEPT) for _ in range(2)] == [1, 2]
+    assert number(cell(tables, "old", b"d2", HITS)) == 2
+
+
+def test_in_moving_absent_rows_with_one_old_key_have_counters_of_their_own(tables: Tables) -> None:
+    for region in (b"east", b"west"):
+        assert increment(tables, Phase.MOVING, region + b"\x00d2") == 1
+
+
 def test_an_increment_without_an_answer_is_not_repeated(tables: Tables) -> None:
     for phase in (Phase.PREPARED, Phase.MOVING):
         sent: list[Any] = []
