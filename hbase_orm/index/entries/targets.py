@@ -125,7 +125,8 @@ class GuardedTable:
         is_lww: Whether rows have no guards, and the last writer wins; see
             `index.protocol.last_writer_wins`.
         keeps_dead_guards: Whether the guards of deleted rows do not expire. True while rows are
-            handed over to this table, because the absence of a guard then has a meaning.
+            handed over to this table, because the absence of a guard then has a meaning. Counters
+            may then have timestamps of another server; see `index.protocol.attempt`.
         floor_ms: A timestamp that every write of a row without a guard exceeds. It is not 0 in a
             table that was filled from another table, whose writers left tombstones in the index
             tables.

@@ -255,7 +255,8 @@ def delete_mutation(
     """Return the row mutation of a delete: it deletes all cells, and puts a dead guard.
 
     Cells are deleted up to one millisecond before the guard's timestamp. Deletes of counters have
-    the server's time instead, so that later increments are kept.
+    the server's time instead, so that later increments are kept. While rows are handed over to the
+    table, they are deleted up to the timestamp that was read, too.
     """
     guard_deletes, guard_puts = guard_changes(guard)
     return RowMutation(
@@ -301,14 +302,18 @@ def _row_deletes(target: GuardedTable, before: RowBefore, guard: GuardCell) -> l
 
 
 def _family_deletes(
-    target: GuardedTable, family: bytes, cells: Iterable[bytes], up_to_ms: int
+    target: GuardedTable, family: bytes, cells: Mapping[bytes, Cell], up_to_ms: int
 ) -> list[Delete]:
     counters = sorted(c for c in target.counters if family_of(c) == family)
     if not counters:
         return [Delete(family, up_to_ms)]
     known = target.columns | frozenset(cells) | frozenset(filter(None, (target.marker,)))
     plain = sorted(c for c in known - target.counters if family_of(c) == family)
-    return [Delete(c, up_to_ms) for c in plain] + [Delete(c, None) for c in counters]
+    deletes = [Delete(c, up_to_ms) for c in plain] + [Delete(c, None) for c in counters]
+    if target.keeps_dead_guards:
+        # The counter may have the timestamp of the old table's server, whose clock may be later.
+        deletes += [Delete(c, cells[c].timestamp_ms) for c in counters if c in cells]
+    return deletes
 
 
 def guard_changes(guard: GuardCell) -> tuple[tuple[Delete, ...], tuple[Put, ...]]:
