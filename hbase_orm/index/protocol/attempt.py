@@ -255,8 +255,7 @@ def delete_mutation(
     """Return the row mutation of a delete: it deletes all cells, and puts a dead guard.
 
     Cells are deleted up to one millisecond before the guard's timestamp. Deletes of counters have
-    the server's time instead, so that later increments are kept. While rows are handed over to the
-    table, they are deleted up to the timestamp that was read, too.
+    the server's time instead, so that later increments are kept; see `_family_deletes`.
     """
     guard_deletes, guard_puts = guard_changes(guard)
     return RowMutation(
@@ -295,10 +294,8 @@ _MUTATIONS: Final = MappingProxyType(
 
 
 def _row_deletes(target: GuardedTable, before: RowBefore, guard: GuardCell) -> list[Delete]:
-    deletes: list[Delete] = []
-    for family in target.families:
-        deletes += _family_deletes(target, family, before.cells, guard.timestamp_ms - 1)
-    return deletes
+    cells, up_to_ms = before.cells, guard.timestamp_ms - 1
+    return [d for f in target.families for d in _family_deletes(target, f, cells, up_to_ms)]
 
 
 def _family_deletes(
@@ -309,11 +306,10 @@ def _family_deletes(
         return [Delete(family, up_to_ms)]
     known = target.columns | frozenset(cells) | frozenset(filter(None, (target.marker,)))
     plain = sorted(c for c in known - target.counters if family_of(c) == family)
+    # While rows move, a counter may have the time of the old table's server, which may be later.
+    read = [c for c in counters if c in cells] if target.keeps_dead_guards else []
     deletes = [Delete(c, up_to_ms) for c in plain] + [Delete(c, None) for c in counters]
-    if target.keeps_dead_guards:
-        # The counter may have the timestamp of the old table's server, whose clock may be later.
-        deletes += [Delete(c, cells[c].timestamp_ms) for c in counters if c in cells]
-    return deletes
+    return deletes + [Delete(c, cells[c].timestamp_ms) for c in read]
 
 
 def guard_changes(guard: GuardCell) -> tuple[tuple[Delete, ...], tuple[Put, ...]]:

@@ -50,6 +50,7 @@ from tests.support.moved_readings import (
     FAILS,
     HITS,
     MISSES,
+    MOVE,
     NAME,
     REGION,
     VALUE,
@@ -84,13 +85,13 @@ def test_a_counter_seal_stands_for_a_counter_or_for_none(counter: Cell | None) -
     assert len(stored.value) == (10 if counter is None else 18)
     assert is_counter_seal(stored)
     expected = {} if counter is None else {HITS: counter}
-    assert with_counters({HITS: stored}, {HITS}) == expected
+    assert with_counters(COUNTING.old, {HITS: stored}, 99) == expected
 
 
 def test_equal_bytes_in_another_column_are_no_seal() -> None:
     cells = {VALUE: Cell(counter_seal(None), 9), HITS: Cell(bytes(8), 1)}
 
-    assert with_counters(cells, {HITS}) == cells
+    assert with_counters(COUNTING.old, cells, 99) == cells
     assert not is_counter_seal(cells[HITS])
 
 
@@ -103,10 +104,10 @@ def test_of_a_seal_and_the_cell_beneath_it_one_version_is_shown() -> None:
         StoredVersion(MISSES, 9, "put", counter_seal(None)),
     ]
 
-    shown = versions_with_counters(stored, {HITS, MISSES})
+    shown = versions_with_counters(COUNTING.old, stored, 99)
 
     assert [(v.column, v.timestamp_ms, v.value) for v in shown] == [(HITS, 5, two), (HITS, 4, one)]
-    assert versions_with_counters(stored, ()) == stored
+    assert versions_with_counters(MOVE.old, stored, 99) == stored
 
 
 # --- sealing ----------------------------------------------------------------------------------------
