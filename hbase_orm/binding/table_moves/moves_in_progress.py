@@ -41,6 +41,19 @@ class _KnownModels:
     models: MovedModels
 
 
+@dataclass(frozen=True, slots=True)
+class _KnownMove:
+    """The last description of a move, and the very objects that it was made from."""
+
+    entries: tuple[CatalogEntry, CatalogEntry]
+    models: MovedModels
+    move: TableMove
+
+    def is_of(self, entries: tuple[CatalogEntry, CatalogEntry], models: MovedModels) -> bool:
+        (old, new), (own_old, own_new) = entries, self.entries
+        return old is own_old and new is own_new and models is self.models
+
+
 class TableMoves:
     """The moves of tables, as the catalog's cache shows them. Threads may share it.
 
@@ -54,6 +67,7 @@ class TableMoves:
         self._catalog = catalog
         self._features = features
         self._models: dict[tuple[str, str], _KnownModels] = {}
+        self._moves: dict[tuple[str, str], _KnownMove] = {}
 
     # --- reads ------------------------------------------------------------------------------------
 
@@ -205,7 +219,10 @@ class TableMoves:
     # --- the description of a move ----------------------------------------------------------------
 
     def description(self, table: str, entry: CatalogEntry) -> Protocol[TableMove]:
-        """Return the move that the entry of one of its tables names."""
+        """Return the move that the entry of one of its tables names.
+
+        It is made again only if one of the entries or records was read again.
+        """
         move = entry.move
         assert move is not None
         other = yield from self._catalog.entry(move.other_table)
@@ -220,7 +237,11 @@ class TableMoves:
         except (RecordError, DeclarationError) as error:
             # Also the record of the new table, until the move begins: it was read too early.
             raise self._contradiction(table, move) from error
-        return models.move(*entries, move.new_key_table)
+        known = self._moves.get(tables)
+        if known is None or not known.is_of(entries, models):
+            made = models.move(*entries, move.new_key_table)
+            known = self._moves[tables] = _KnownMove(entries, models, made)
+        return known.move
 
     def _contradiction(self, table: str, move: CatalogMove) -> CatalogLeaseError:
         """Return the error for entries or records of two moments; the next attempt reads again."""
