@@ -95,7 +95,7 @@ class Move:
 
 @pytest.fixture
 def move(monkeypatch: pytest.MonkeyPatch) -> Move:
-    monkeypatch.setattr("tests.behaviour.migrate.test_online_moves.ROWS", 6)
+    monkeypatch.setattr("tests.support.moved_trips.ROWS", 6)
     made = Move()
     made.fill()
     return made
