@@ -29,6 +29,7 @@ from hbase_orm.errors import (
 from hbase_orm.gateway.base import Feature
 from hbase_orm.index.catalog.catalog import refuse_differences
 from hbase_orm.index.catalog.entry import CatalogEntry, TableState
+from hbase_orm.index.entries.index_entries import guarded_table
 from hbase_orm.index.entries.targets import GuardContext, RowChange, WriteOutcome
 from hbase_orm.index.protocol.guarded_write import History
 from hbase_orm.index.protocol.row_change import write_row
@@ -167,9 +168,9 @@ class TableWriter:
                 row=increment.row,
                 fix="increment again",
             ) from error
-        if bound.guarded is not None and not self.catalog.is_unchanged(table, entry):
-            context = self.guard_context
-            yield from self.moves.confirm(bound.guarded, increment, entry, context)
+        if not bound.schema.is_foreign and not self.catalog.is_unchanged(table, entry):
+            own = bound.guarded or guarded_table(bound.schema)
+            yield from self.moves.confirm(own, increment, entry, self.guard_context)
         return values
 
     def _last_entry(self, table: str) -> CatalogEntry | None:

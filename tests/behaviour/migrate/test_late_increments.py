@@ -13,10 +13,11 @@ from uuid import uuid4
 
 import pytest
 
-from hbase_orm import Engine
+from hbase_orm import Counter, Engine, Family, Key, Model, counter, key
+from hbase_orm.binding.dictionaries import in_namespace
 from hbase_orm.errors import ConnectionLostError, RegionUnavailableError
 from hbase_orm.gateway.base import Gateway
-from hbase_orm.index.catalog.catalog import CATALOG_TABLE
+from hbase_orm.index.catalog.catalog import CATALOG_TABLE, change_entry
 from hbase_orm.migrate.errors import MigrationStoppedError
 from hbase_orm.migrate.operations.copies import RekeyTable
 from hbase_orm.ops import GetRows, Increment, Operation
@@ -192,6 +193,34 @@ def test_an_absent_row_is_incremented_as_ever_if_only_the_lease_has_ended(
 
     move.go_on()
     assert move.hits(ABSENT) == 5
+
+
+def plain_class(table: str) -> Any:
+    class Visits(Model, table=table):
+        d = Family()
+        site: Key[str] = key()
+        hits: Counter = counter(d)
+
+    return Visits
+
+
+@pytest.mark.parametrize("is_known", [False, True], ids=["unknown to the catalog", "known"])
+def test_a_plain_table_is_incremented_as_ever_if_the_lease_has_ended(
+    engine: Engine, *, is_known: bool
+) -> None:
+    plain = plain_class(f"visits_{uuid4().hex[:8]}")
+    engine.create_tables(plain)
+    if not is_known:
+        engine._runtime.run(change_entry(in_namespace_of(engine, plain), lambda _: None))
+    gateway = AnswersLate(gateway_of(engine), lambda: time.sleep(SHORT_LEASE_S))
+
+    with with_short_lease(through(gateway, engine)).session() as session:
+        assert list(session.increment(plain, plain.hits.by(5), site="a")) == [5]
+        assert list(session.increment(plain, plain.hits.by(5), site="a")) == [10]
+
+
+def in_namespace_of(engine: Engine, model: Any) -> str:
+    return in_namespace(model.__schema__.table, engine.options.namespace)
 
 
 class LosesTheCatalog(RecordsRequests):
