@@ -50,15 +50,19 @@ class CatalogCache:
     def __init__(self, monotonic_s: Callable[[], float], lease_s: float) -> None:
         """Start with an empty cache."""
         self.own_holds: set[str] = set()
-        self.leases = CatalogView(monotonic_s, lease_s, self.own_holds)
         self.lease_s = lease_s
         self.monotonic_s = monotonic_s
+        self.leases = self.separate_leases()
         self._entries: dict[str, ReadEntry] = {}
         self._last_reads: dict[str, ReadEntry] = {}
         self.has_moves = False
         self._reading: dict[str, object] = {}
         self._reported: set[str] = set()
         self._warned: set[tuple[str, str, bytes]] = set()
+
+    def separate_leases(self) -> CatalogView:
+        """Return leases of their own, for work that reads the catalog at its own times."""
+        return CatalogView(self.monotonic_s, self.lease_s, self.own_holds)
 
     def fresh(self, table: str) -> ReadEntry | None:
         """Return the last read of a table's entry and record; None if `lease_s` is over."""
@@ -77,6 +81,11 @@ class CatalogCache:
         if self.fresh(table) is not None:
             return True
         return table not in self._last_reads
+
+    def is_unchanged(self, table: str, entry: CatalogEntry | None) -> bool:
+        """Return whether the lease is valid, and its entry is equal to one that was read before."""
+        read = self._last_reads.get(table)
+        return self.is_current(table) and entry == (None if read is None else read.entry)
 
     def entry(self, table: str) -> Protocol[CatalogEntry | None]:
         """Return the catalog's entry of a table, at most `lease_s` old; None if there is none.

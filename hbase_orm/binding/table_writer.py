@@ -30,6 +30,7 @@ from hbase_orm.errors import (
 from hbase_orm.gateway.base import Feature
 from hbase_orm.index.catalog.catalog import refuse_differences
 from hbase_orm.index.catalog.entry import CatalogEntry, TableState
+from hbase_orm.index.entries.index_entries import guarded_table
 from hbase_orm.index.entries.targets import GuardContext, RowChange, WriteOutcome
 from hbase_orm.index.protocol.guarded_write import History
 from hbase_orm.index.protocol.row_change import write_row
@@ -179,12 +180,13 @@ class TableWriter:
         entry = self._last_entry(table)
         try:
             if entry is None or entry.move is None:
-                return (yield from self._sent(increment, bound))
-            entry = yield from self.catalog.leased(table, increment.row)
-            context = self.context_under(entry.epoch)
-            return (yield from self.moves.increment(bound, entry, increment, context))
+                values = yield from self._sent(increment, bound)
+            else:
+                entry = yield from self.catalog.leased(table, increment.row)
+                context = self.context_under(entry.epoch)
+                values = yield from self.moves.increment(bound, entry, increment, context)
         except RejectedError as error:
-            if self.catalog.is_current(table) and self._last_entry(table) == entry:
+            if self.catalog.is_unchanged(table, entry):
                 raise
             raise CatalogLeaseError(
                 "HBase refused an increment: the row may have moved to another table meanwhile",
@@ -192,6 +194,10 @@ class TableWriter:
                 row=increment.row,
                 fix="increment again",
             ) from error
+        if not bound.schema.is_foreign and not self.catalog.is_unchanged(table, entry):
+            own = bound.guarded or guarded_table(bound.schema)
+            yield from self.moves.confirm(own, increment, entry, self.guard_context)
+        return values
 
     def _last_entry(self, table: str) -> CatalogEntry | None:
         read = self.catalog.last_read(table)

@@ -108,7 +108,6 @@ def lease_on(bound: BoundModel, writer: TableWriter, needs: str | None = None) -
         writer: The source of clocks, random numbers and the catalog's entries.
         needs: As for `TableLease`.
     """
-    catalog = writer.catalog
-    view = CatalogView(catalog.monotonic_s, catalog.lease_s, catalog.own_holds)
+    view = writer.catalog.separate_leases()
     kept_indexes = partial(maintained_table, bound)
     return TableLease(bound.schema.table, kept_indexes, view, writer.guard_context, needs)

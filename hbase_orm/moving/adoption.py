@@ -40,7 +40,7 @@ def hand_over(move: TableMove, new_key: bytes, context: GuardContext) -> Protoco
     """
     context = replace(context, take_over=None)
     sealed = yield from seal_row(move.old, move.old_key(new_key), context)
-    row = move.to_new(sealed.key, sealed.cells)
+    row = move.to_new(sealed.key, sealed.cells, context.now_ms())
     if row is not None and row.key == new_key:
         yield from adopt(move, sealed, row, context)
     else:
@@ -55,7 +55,7 @@ def adopt_absent(
     Raises:
         HBaseORMError: As for `adopt`.
     """
-    counters = move.counters_of_absent(sealed.key, sealed.cells)
+    counters = move.counters_of_absent(sealed.key, sealed.cells, context.now_ms())
     cells = {} if counters is None else counters.cells
     puts = tuple(Put(column, cell.value, cell.timestamp_ms) for column, cell in cells.items())
     yield from _put_guarded(move, sealed, new_key, puts, context, is_dead=True)
@@ -110,7 +110,7 @@ def _cell_puts(
         columns = (*move.old.families, GUARD_COLUMN)
         get = GetVersions(move.old.table, sealed.key, columns, ALL_VERSIONS)
         stored = yield from ask_with_retry(get, context.retries)
-        versions = translate(move.old_versions(stored))
+        versions = translate(move.old_versions(stored, context.now_ms()))
         values |= {(version.column, version.timestamp_ms): version.value for version in versions}
     return tuple(Put(column, value, ms) for (column, ms), value in values.items())
 

@@ -17,7 +17,7 @@ So a counter seal has 18 bytes, or 10 in place of an absent counter, and never 8
 from __future__ import annotations
 
 import struct
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from hbase_orm.errors import ConflictError, ConnectionLostError, RetryableError
@@ -42,6 +42,7 @@ _HEAD: Final = struct.Struct(">c?Q")
 _FLAG: Final = b"M"
 _ABSENT: Final = _HEAD.pack(_FLAG, False, 0)
 _PRESENT: Final = _FLAG + b"\x01"
+_MS_PER_SECOND: Final = 1000
 
 
 def counter_seal(cell: Cell | None) -> bytes:
@@ -63,39 +64,55 @@ def _sealed_counter(value: bytes) -> Cell | None:
     return Cell(value[_HEAD.size :], timestamp_ms) if is_there else None
 
 
-def with_counters(cells: Mapping[bytes, Cell], counters: Collection[bytes]) -> dict[bytes, Cell]:
-    """Return the cells of a row of the old table, with its counters in place of their seals."""
+def with_counters(
+    table: GuardedTable, cells: Mapping[bytes, Cell], now_ms: int
+) -> dict[bytes, Cell]:
+    """Return the cells of a row of the old table, with its counters in place of their seals.
+
+    Counters that have expired are left out: HBase does not return expired cells either.
+
+    Args:
+        table: The old table.
+        cells: The data cells.
+        now_ms: The time, in milliseconds since 1970.
+    """
     shown = dict(cells)
-    for column in counters:
+    for column in table.counters:
         if is_counter_seal(cells.get(column)):
             counter = _sealed_counter(shown.pop(column).value)
-            if counter is not None:
+            if counter is not None and not _is_expired(table, column, counter, now_ms):
                 shown[column] = counter
     return shown
 
 
+def _is_expired(table: GuardedTable, column: bytes, counter: Cell, now_ms: int) -> bool:
+    ttl_s = table.counter_ttls_s.get(column)
+    return ttl_s is not None and counter.timestamp_ms + ttl_s * _MS_PER_SECOND < now_ms
+
+
 def versions_with_counters(
-    versions: Sequence[StoredVersion], counters: Collection[bytes]
+    table: GuardedTable, versions: Sequence[StoredVersion], now_ms: int
 ) -> list[StoredVersion]:
     """Return versions of cells of the old table, with its counters in place of their seals.
 
     Args:
+        table: The old table.
         versions: The versions, newest first in each column, without tombstones.
-        counters: The columns of the counters.
+        now_ms: The time, in milliseconds since 1970; expired counters are left out.
     """
-    return list(_unsealed(versions, counters)) if counters else list(versions)
+    return list(_unsealed(table, versions, now_ms)) if table.counters else list(versions)
 
 
 def _unsealed(
-    versions: Sequence[StoredVersion], counters: Collection[bytes]
+    table: GuardedTable, versions: Sequence[StoredVersion], now_ms: int
 ) -> Iterator[StoredVersion]:
     shown: set[tuple[bytes, int]] = set()
     for each in versions:
         version: StoredVersion | None = each
-        if each.column in counters and is_counter_seal(Cell(each.value, each.timestamp_ms)):
+        if each.column in table.counters and is_counter_seal(Cell(each.value, each.timestamp_ms)):
             counter = _sealed_counter(each.value)
             version = None
-            if counter is not None:
+            if counter is not None and not _is_expired(table, each.column, counter, now_ms):
                 version = each._replace(timestamp_ms=counter.timestamp_ms, value=counter.value)
         # The cell that a seal names may be stored beneath it.
         if version is not None and (version.column, version.timestamp_ms) not in shown:
@@ -106,10 +123,10 @@ def _unsealed(
 def seal_counters(
     table: GuardedTable, key: bytes, context: GuardContext
 ) -> Protocol[dict[bytes, Cell]]:
-    """Seal all counters of a row whose guard is sealed; return those that the row had.
+    """Seal all counters of a row whose guard is sealed; return those that the row has.
 
-    A counter that the row does not have is sealed too. It is safe to repeat, and several processes
-    may do it at once.
+    A counter that the row does not have is sealed too. Expired ones are not returned. It is safe to
+    repeat, and several processes may do it at once.
 
     Raises:
         ConflictError: Other programs incremented a counter at every attempt.
@@ -128,7 +145,8 @@ def seal_counters(
         cells = {} if row is None else row.cells
         unsealed = {c: cells.get(c) for c in columns if not is_counter_seal(cells.get(c))}
         if not unsealed:
-            return with_counters({column: cells[column] for column in columns}, columns)
+            sealed = {column: cells[column] for column in columns}
+            return with_counters(table, sealed, context.now_ms())
         if newest_ms is None:
             # Once: with the guard sealed, only increments change the row, and the get shows them.
             stored = yield from read_raw(table, key, context)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TypeVar
 
-from hbase_orm.errors import ConnectionLostError, RejectedError, RetryableError
+from hbase_orm.errors import ConflictError, ConnectionLostError, RejectedError, RetryableError
 from hbase_orm.index.catalog.move_phases import Phase
 from hbase_orm.index.entries.guard_cell import guard_of
 from hbase_orm.index.entries.targets import GUARD_COLUMN, GuardContext, with_guard
@@ -17,8 +18,17 @@ from hbase_orm.ops import Increment, Protocol, ask
 R = TypeVar("R")
 
 
+def _unconfirmed(increment: Increment) -> Protocol[None]:
+    del increment
+    yield from ()
+
+
 def moved_increment(
-    move: TableMove, phase: Phase, increment: Increment, context: GuardContext
+    move: TableMove,
+    phase: Phase,
+    increment: Increment,
+    context: GuardContext,
+    confirm: Callable[[Increment], Protocol[None]] = _unconfirmed,
 ) -> Protocol[dict[bytes, int]]:
     """Increment counters of one row of the new table, where the row is; return the new values.
 
@@ -32,17 +42,21 @@ def moved_increment(
         phase: The phase that this process knows, under its lease.
         increment: The request, in the new layout.
         context: The clocks, random numbers and catalog leases.
+        confirm: A function that is called with an increment, in the old layout, after the old table
+            has answered it. It raises an error if the lease has ended meanwhile and the amounts may
+            be left behind there.
 
     Raises:
         ConnectionLostError: It is unknown whether the amounts were added.
         RetryableError: A request before the increment was not answered; nothing was added.
-        ConflictError: Before MOVING: the old table has another row under the same old key.
+        ConflictError: Before MOVING: the new key depends on cells, and the old table has another
+            row under the same old key, or none.
         ValidationError: Before MOVING: the old table does not have the counter.
         RejectedError: HBase refuses the increment.
         HBaseORMError: As for `hand_over`.
     """
     if phase < Phase.MOVING:
-        values = yield from _in_old(move, phase, increment, context)
+        values = yield from _in_old(move, phase, increment, context, confirm)
         if values is not None:
             return values
     if phase is not Phase.NEW:
@@ -51,7 +65,11 @@ def moved_increment(
 
 
 def _in_old(
-    move: TableMove, phase: Phase, increment: Increment, context: GuardContext
+    move: TableMove,
+    phase: Phase,
+    increment: Increment,
+    context: GuardContext,
+    confirm: Callable[[Increment], Protocol[None]],
 ) -> Protocol[dict[bytes, int] | None]:
     """Increment the counters of the old row; return None if the row was handed over."""
     in_old = move.old_increment(increment)
@@ -66,6 +84,7 @@ def _in_old(
         if not (yield from before_increment(increment, _is_sealed(in_old, context))):
             raise
         return None
+    yield from confirm(in_old)
     return {c: values[move.translation.old_counters[c]] for c in increment.amounts}
 
 
@@ -93,23 +112,31 @@ def _take_over(move: TableMove, new_key: bytes, context: GuardContext) -> Protoc
 
 
 def _is_in_old(move: TableMove, new_key: bytes, context: GuardContext) -> Protocol[bool]:
-    """Return whether the old table may have a row; False if it was handed over.
+    """Return whether the row is in the old table; False if it was handed over.
 
     Nothing is read if each old key has only one new key.
 
     Raises:
-        ConflictError: The old table has another row under the same old key.
+        ConflictError: The old table has another row under the same old key, or none. Without a row
+            the counters could belong to any row that will have this old key.
     """
     if not move.key_columns:
         return True
     columns = move.old_columns(frozenset())
     (stored,) = yield from get_rows(move.old.table, (move.old_key(new_key),), context, columns)
-    if stored is None:
-        return True
-    guard = guard_of(stored.cells.get(GUARD_COLUMN))
+    guard = None if stored is None else guard_of(stored.cells.get(GUARD_COLUMN))
     if guard is not None and guard.is_sealed:
         return False
-    move.refuse_other_row(new_key, data_cells(stored))
+    cells = data_cells(stored)
+    if not move.old.exists(cells):
+        raise ConflictError(
+            "the row does not exist, and the old table could not distinguish its counters from "
+            "those of other rows with the same key there",
+            table=move.old.table,
+            row=new_key,
+            fix="insert the row before, or increment it when the move has reached its phase MOVING",
+        )
+    move.refuse_other_row(new_key, cells)
     return True
 
 

@@ -137,7 +137,8 @@ def _versions_of_old(
     get = GetVersionsOfRows(move.old.table, old_keys, move.old.families, ALL_VERSIONS)
     stored = yield from ask_with_retry(get, context.retries)
     by_key = dict(zip(old_keys, stored, strict=True))
-    return {key: _translated(move, key, by_key[move.old_key(key)]) for key in keys}
+    now_ms = context.now_ms()
+    return {key: _translated(move, key, by_key[move.old_key(key)], now_ms) for key in keys}
 
 
 def _as_versions(row: Row) -> Sequence[StoredVersion]:
@@ -148,10 +149,10 @@ def _as_versions(row: Row) -> Sequence[StoredVersion]:
 
 
 def _translated(
-    move: TableMove, new_key: bytes, versions: Sequence[StoredVersion]
+    move: TableMove, new_key: bytes, versions: Sequence[StoredVersion], now_ms: int
 ) -> Sequence[StoredVersion]:
     """Return all versions of an old row in the new layout, if it exists and has this new key."""
-    versions = move.old_versions(versions)
+    versions = move.old_versions(versions, now_ms)
     newest: dict[bytes, Cell] = {}
     for version in versions:
         newest.setdefault(version.column, Cell(version.value, version.timestamp_ms))

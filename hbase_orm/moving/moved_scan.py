@@ -113,7 +113,8 @@ class MovedScan:
         rows: list[Row] = []
         rest = KeyRange()
         while page := (yield from scan_page(move.old.table, columns, rest, PAGE_ROWS, context)):
-            moved = (move.to_new(row.key, data_cells(row)) for row in page)
+            now_ms = context.now_ms()
+            moved = (move.to_new(row.key, data_cells(row), now_ms) for row in page)
             rows += [row for row in moved if row is not None and row.key in key_range]
             if len(rows) > MAX_UNINDEXED_ROWS:
                 raise _too_many_rows(move, phase)

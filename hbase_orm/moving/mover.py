@@ -73,11 +73,11 @@ def move_page(
 def _handed_over(move: TableMove, row: Row, context: GuardContext) -> Protocol[None]:
     """Seal and adopt a row of the old table as a scan has read it."""
     sealed = yield from seal_row(move.old, row.key, context, as_read=guarded_row(row.cells))
-    moved = move.to_new(row.key, sealed.cells)
+    moved = move.to_new(row.key, sealed.cells, context.now_ms())
     if moved is not None:
         yield from adopt(move, sealed, moved, context)
         return
-    counters = move.counters_of_absent(row.key, sealed.cells)
+    counters = move.counters_of_absent(row.key, sealed.cells, context.now_ms())
     if counters is not None:
         yield from adopt_absent(move, sealed, counters.key, context)
 
@@ -107,8 +107,10 @@ def _page(
 def _left(move: TableMove, page: Sequence[Row], context: GuardContext) -> Protocol[list[Row]]:
     """Return the rows of a page that are not sealed, or whose guard the new table lacks."""
     sealed = [(row.key, data_cells(row)) for row in page if move.is_sealed(row)]
+    now_ms = context.now_ms()
     moved = {
-        key: move.to_new(key, cells) or move.counters_of_absent(key, cells) for key, cells in sealed
+        key: move.to_new(key, cells, now_ms) or move.counters_of_absent(key, cells, now_ms)
+        for key, cells in sealed
     }
     keys = [row.key for row in moved.values() if row is not None]
     stored = yield from get_rows(move.new.table, keys, context, (GUARD_COLUMN,))

@@ -109,10 +109,15 @@ class TableMove:
         """Return the old key of the row that has a new key."""
         return self.translation.old_key(new_key)
 
-    def to_new(self, key: bytes, cells: Mapping[bytes, Cell]) -> Row | None:
+    def to_new(self, key: bytes, cells: Mapping[bytes, Cell], now_ms: int = 0) -> Row | None:
         """Return an old row, or some of its cells, in the new layout; None if it does not exist.
 
         Counter seals are shown as the counters that they stand for.
+
+        Args:
+            key: The old key.
+            cells: The data cells.
+            now_ms: The time, if the result is shown or put: expired counters are left out.
 
         Raises:
             CorruptRowError: The new key does not lead back to the old one.
@@ -120,7 +125,7 @@ class TableMove:
         if not self.old.exists(cells):
             return None
         if self.old.counters:
-            cells = with_counters(cells, self.old.counters)
+            cells = with_counters(self.old, cells, now_ms)
         row = self.translation.to_new(Row(key, dict(cells)))
         if self.old_key(row.key) != key:
             raise CorruptRowError(
@@ -132,27 +137,29 @@ class TableMove:
             )
         return row
 
-    def counters_of_absent(self, sealed_key: bytes, cells: Mapping[bytes, Cell]) -> Row | None:
+    def counters_of_absent(
+        self, sealed_key: bytes, cells: Mapping[bytes, Cell], now_ms: int
+    ) -> Row | None:
         """Return the counters of an old row that does not exist, in the new layout.
 
         None if there are none, or if the new key depends on cells, which the row does not have.
         """
         if self.key_columns or not self.old.counters or self.old.exists(cells):
             return None
-        counters = with_counters(
-            {column: cell for column, cell in cells.items() if column in self.old.counters},
-            self.old.counters,
-        )
+        sealed = {column: cell for column, cell in cells.items() if column in self.old.counters}
+        counters = with_counters(self.old, sealed, now_ms)
         if not counters:
             return None
         row = self.translation.to_new(Row(sealed_key, counters))
         kept = {column: cell for column, cell in row.cells.items() if column in self.new.counters}
         return Row(row.key, kept) if kept else None
 
-    def old_versions(self, versions: Sequence[StoredVersion]) -> Sequence[StoredVersion]:
+    def old_versions(
+        self, versions: Sequence[StoredVersion], now_ms: int
+    ) -> Sequence[StoredVersion]:
         """Return versions of cells of the old table without its guard and with its counters."""
         data = [each for each in versions if each.column != GUARD_COLUMN]
-        return versions_with_counters(data, self.old.counters)
+        return versions_with_counters(self.old, data, now_ms)
 
     def is_sealed(self, row: Row | None) -> bool:
         """Return whether a row of the old table, read with its guard and counters, is sealed."""
@@ -209,12 +216,12 @@ class TableMove:
             self.translation.old_columns(index.columns),
             partial(self._translated_keys, index),
             unique=index.unique,
-            owner_of=self._computed_new_key,
+            owner_of=self.computed_new_key,
             row_of=self.translation.old_key,
             maintained_by_writes=index.maintained_by_writes,
         )
 
-    def _computed_new_key(self, key: bytes) -> bytes:
+    def computed_new_key(self, key: bytes) -> bytes:
         """Return a row's new key without its cells, on which it does not depend."""
         return self.translation.to_new(Row(key, {})).key
 

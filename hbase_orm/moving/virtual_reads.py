@@ -77,12 +77,13 @@ def rows_of_old(
     old_keys = list(dict.fromkeys(map(move.old_key, keys)))
     stored = yield from get_rows(move.old.table, old_keys, context, move.old_columns(wanted))
     by_key = dict(zip(old_keys, stored, strict=True))
-    return {key: translated(move, key, by_key[move.old_key(key)]) for key in keys}
+    now_ms = context.now_ms()
+    return {key: translated(move, key, by_key[move.old_key(key)], now_ms) for key in keys}
 
 
-def translated(move: TableMove, new_key: bytes, old_row: Row | None) -> Row | None:
+def translated(move: TableMove, new_key: bytes, old_row: Row | None, now_ms: int) -> Row | None:
     """Return an old row in the new layout, if it exists and has this new key; else None."""
-    row = None if old_row is None else move.to_new(old_row.key, data_cells(old_row))
+    row = None if old_row is None else move.to_new(old_row.key, data_cells(old_row), now_ms)
     return row if row is not None and row.key == new_key else None
 
 

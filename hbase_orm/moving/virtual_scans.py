@@ -93,7 +93,8 @@ def _page_of_old(
     columns = move.old_columns(wanted) if entries is None else (ENTRY_FAMILY,)
     page = yield from scan_page(table, columns, key_range, page_rows, context, reverse=reverse)
     if entries is None:
-        rows: Rows = {row.key: move.to_new(row.key, data_cells(row)) for row in page}
+        now_ms = context.now_ms()
+        rows: Rows = {row.key: move.to_new(row.key, data_cells(row), now_ms) for row in page}
     else:
         rows = yield from rows_of_old(move, [entry.key for entry in page], wanted, context)
     # Only an empty page reaches the end of the range.

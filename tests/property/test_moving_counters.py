@@ -40,6 +40,7 @@ from hbase_orm.ops.protocol import ProtocolRun
 from tests.model.explorer import in_turn
 from tests.support import broken_moves as broken
 from tests.support.broken_rules import Break
+from tests.support.counted_readings import COUNTING, NORTH
 from tests.support.moved_readings import (
     FAILS,
     HITS,
@@ -49,7 +50,6 @@ from tests.support.moved_readings import (
     Tables,
     readings_in_memory,
 )
-from tests.unit.moving.test_counter_seals import COUNTING, NORTH
 
 ROWS = (NORTH, b"north\x00d2", b"east\x00d3")
 NEW_COLUMN = {HITS: VISITS, MISSES: FAILS}

@@ -110,9 +110,9 @@ def values_of(row: Row) -> dict[bytes, bytes]:
     return {column: cell.value for column, cell in row.cells.items()}
 
 
-def readings_in_memory() -> Tables:
-    """Return empty tables."""
-    gateway = MemoryGateway(lambda: 1_000)  # so that the guards of deleted rows do not expire
+def readings_in_memory(now_ms: Callable[[], int] = lambda: 1_000) -> Tables:
+    """Return empty tables; the servers' clock stands still: guards of deleted rows do not expire."""
+    gateway = MemoryGateway(now_ms)
     families = tuple(FamilyDescriptor(name, versions=3) for name in (b"d", b"e"))
     for name in ("old", "new", "by_unit", "by_name", "new_keys"):
         descriptor = TableDescriptor(name, (*families, FamilyDescriptor(b"_")))

@@ -18,11 +18,13 @@ from hbase_orm.errors import (
     SchemaDriftError,
 )
 from hbase_orm.gateway.base import Feature
-from hbase_orm.index.catalog.entry import CatalogEntry
+from hbase_orm.index.catalog.entry import CatalogEntry, TableState
 from hbase_orm.index.catalog.move_phases import CatalogMove, Phase
 from hbase_orm.index.entries.targets import GuardContext, GuardedTable, RowChange, WriteOutcome
 from hbase_orm.index.protocol.guarded_write import History
 from hbase_orm.index.protocol.row_change import write_row
+from hbase_orm.moving.adoption import hand_over
+from hbase_orm.moving.late_increments import confirm_late
 from hbase_orm.moving.moved_increment import before_increment, moved_increment
 from hbase_orm.moving.moved_requests import CurrentMove
 from hbase_orm.moving.moved_write import MovedHistory, moved_write
@@ -39,6 +41,19 @@ class _KnownModels:
     models: MovedModels
 
 
+@dataclass(frozen=True, slots=True)
+class _KnownMove:
+    """The last description of a move, and the very objects that it was made from."""
+
+    entries: tuple[CatalogEntry, CatalogEntry]
+    models: MovedModels
+    move: TableMove
+
+    def is_of(self, entries: tuple[CatalogEntry, CatalogEntry], models: MovedModels) -> bool:
+        (old, new), (own_old, own_new) = entries, self.entries
+        return old is own_old and new is own_new and models is self.models
+
+
 class TableMoves:
     """The moves of tables, as the catalog's cache shows them. Threads may share it.
 
@@ -52,6 +67,7 @@ class TableMoves:
         self._catalog = catalog
         self._features = features
         self._models: dict[tuple[str, str], _KnownModels] = {}
+        self._moves: dict[tuple[str, str], _KnownMove] = {}
 
     # --- reads ------------------------------------------------------------------------------------
 
@@ -77,7 +93,7 @@ class TableMoves:
         refuse_moved(table, move)
         if move.is_old or not move.is_running:
             return None
-        return CurrentMove((yield from self._move(table, entry)), move.phase)
+        return CurrentMove((yield from self.description(table, entry)), move.phase)
 
     # --- writes -----------------------------------------------------------------------------------
 
@@ -110,16 +126,16 @@ class TableMoves:
         refuse_moved(table, move)
         if move.is_old:
             if move.phase is Phase.INDEXING:
-                table_move = yield from self._move(table, entry)
+                table_move = yield from self.description(table, entry)
                 own = with_new_indexes(own, table_move)
                 change = fitting_change(change, table_move)
             return (yield from write_row(own, change, context, history))
         if not move.is_running:
             return (yield from write_row(own, change, context, history))
-        table_move = yield from self._move(table, entry)
+        table_move = yield from self.description(table, entry)
         old_entry = yield from self._catalog.leased(move.other_table, change.row)
         moved = MovedHistory(history.in_old_table(), history)
-        permitted = self._for_both(context, table, old_entry, move.other_table)
+        permitted = self.for_both(context, table, old_entry, move.other_table)
         return (
             yield from moved_write(
                 table_move, move.phase, change, permitted, floor_ms=move.floor_ms, history=moved
@@ -147,10 +163,38 @@ class TableMoves:
             refuse_moved(table, move)
         if move is None or move.is_old or not move.is_running:
             return (yield from ask(increment))
-        table_move = yield from before_increment(increment, self._move(table, entry))
+        table_move = yield from before_increment(increment, self.description(table, entry))
         old_entry = yield from self._catalog.leased(move.other_table, increment.row)
-        permitted = self._for_both(context, table, old_entry, move.other_table)
-        return (yield from moved_increment(table_move, move.phase, increment, permitted))
+        permitted = self.for_both(context, table, old_entry, move.other_table)
+
+        def confirm(in_old: Increment) -> Protocol[None]:
+            if not self._catalog.is_unchanged(table, entry):
+                yield from self.confirm(table_move.old, in_old, old_entry, context)
+
+        phase = move.phase
+        return (yield from moved_increment(table_move, phase, increment, permitted, confirm))
+
+    def confirm(
+        self,
+        table: GuardedTable,
+        increment: Increment,
+        entry: CatalogEntry | None,
+        context: GuardContext,
+    ) -> Protocol[None]:
+        """Look again after an increment that was answered when the lease had ended.
+
+        Args:
+            table: The table that has added the amounts.
+            increment: The increment, in the layout of this table.
+            entry: The catalog's entry of this table before the request.
+            context: The clocks and random numbers.
+
+        Raises:
+            ConnectionLostError: The rows of the table have moved to another one, and it is unknown
+                whether the amounts were added there.
+        """
+        leaving = _LeavingRows(self, increment.table, entry, context)
+        yield from confirm_late(table, increment, leaving, context)
 
     def forget(self, table: str) -> None:
         """Forget the catalog's entries of a table, and of the other table of its move."""
@@ -160,7 +204,7 @@ class TableMoves:
         if move is not None:
             self._catalog.forget(move.other_table)
 
-    def _for_both(
+    def for_both(
         self, context: GuardContext, new: str, old_entry: CatalogEntry, old: str
     ) -> GuardContext:
         """Return a context whose permission for the old table ends with that for the new one."""
@@ -174,8 +218,11 @@ class TableMoves:
 
     # --- the description of a move ----------------------------------------------------------------
 
-    def _move(self, table: str, entry: CatalogEntry) -> Protocol[TableMove]:
-        """Return the move that the entry of one of its tables names."""
+    def description(self, table: str, entry: CatalogEntry) -> Protocol[TableMove]:
+        """Return the move that the entry of one of its tables names.
+
+        It is made again only if one of the entries or records was read again.
+        """
         move = entry.move
         assert move is not None
         other = yield from self._catalog.entry(move.other_table)
@@ -190,7 +237,11 @@ class TableMoves:
         except (RecordError, DeclarationError) as error:
             # Also the record of the new table, until the move begins: it was read too early.
             raise self._contradiction(table, move) from error
-        return models.move(*entries, move.new_key_table)
+        known = self._moves.get(tables)
+        if known is None or not known.is_of(entries, models):
+            made = models.move(*entries, move.new_key_table)
+            known = self._moves[tables] = _KnownMove(entries, models, made)
+        return known.move
 
     def _contradiction(self, table: str, move: CatalogMove) -> CatalogLeaseError:
         """Return the error for entries or records of two moments; the next attempt reads again."""
@@ -214,6 +265,57 @@ class TableMoves:
             models = moved_models(old.current, new.current, tables, self._catalog, self._features)
             known = self._models[tables] = _KnownModels(stored, models)
         return known.models
+
+
+@dataclass(slots=True)
+class _LeavingRows:
+    """What the catalog shows about the rows that leave a table.
+
+    Attributes:
+        moves: The moves that this process knows.
+        table: The table.
+        before: Its entry before the increment; None if there was none.
+        context: The clocks and random numbers.
+    """
+
+    moves: TableMoves
+    table: str
+    before: CatalogEntry | None
+    context: GuardContext
+
+    def phase(self) -> Protocol[Phase]:
+        """Read the catalog again, and return the phase of the new table; OLD if no rows leave."""
+        catalog = self.moves.leases
+        catalog.forget(self.table)
+        entry = yield from catalog.entry(self.table)
+        if entry is None or entry.state is TableState.DROPPED:
+            return Phase.OLD if self.before is None else Phase.NEW
+        move = entry.move
+        if move is None or not move.is_old:
+            return Phase.OLD
+        if move.phase < Phase.MOVING:
+            return move.phase
+        catalog.forget(move.other_table)
+        other = yield from catalog.entry(move.other_table)
+        new = None if other is None else other.move
+        # The new table enters each phase first. It may have left the move already.
+        is_new = new is not None and _is_other_side(new, self.table, move)
+        return new.phase if new is not None and is_new else Phase.NEW
+
+    def hand_over(self, old_key: bytes) -> Protocol[bool]:
+        """Hand over a row in MOVING; return False if its new key is unknown without the row."""
+        catalog = self.moves.leases
+        old_entry = yield from catalog.leased(self.table, old_key)
+        move = yield from self.moves.description(self.table, old_entry)
+        if move.key_columns:
+            return False
+        new = move.new.table
+        new_entry = yield from catalog.leased(new, old_key)
+        permit = catalog.leases.permit_under(new_entry.epoch)
+        own = replace(self.context, permit=permit)
+        permitted = self.moves.for_both(own, new, old_entry, self.table)
+        yield from hand_over(move, move.computed_new_key(old_key), permitted)
+        return True
 
 
 def _is_other_side(other: CatalogMove | None, table: str, move: CatalogMove) -> bool:

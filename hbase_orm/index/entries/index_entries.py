@@ -24,7 +24,7 @@ from hbase_orm.index.entries.row_values import (
     row_test,
     value_reader,
 )
-from hbase_orm.index.entries.targets import GuardedTable, IndexTarget
+from hbase_orm.index.entries.targets import GuardedTable, IndexTarget, family_of
 from hbase_orm.index.entries.unknown_members import (
     may_be_known,
     may_get_members,
@@ -56,6 +56,11 @@ Pieces = Callable[[bytes, Mapping[bytes, bytes]], frozenset[bytes]]
 def guarded_table(schema: TableSchema, *, is_lww: bool = False) -> GuardedTable:
     """Return the description of a model's table and indexes that guarded writes need."""
     anchor = schema.anchor
+    ttls_s = {
+        family.name: family.ttl_s
+        for family in schema.families
+        if family.ttl_s is not None and not family.min_versions
+    }
     return GuardedTable(
         table=schema.table,
         families=schema.family_names,
@@ -64,10 +69,15 @@ def guarded_table(schema: TableSchema, *, is_lww: bool = False) -> GuardedTable:
         counters=schema.counted,
         columns=frozenset(column.column for column in schema.columns),
         indexes=tuple(index_target(schema, index) for index in schema.indexes),
-        expires=any(f.ttl_s is not None and f.min_versions == 0 for f in schema.families),
+        expires=bool(ttls_s),
         version=None if schema.version is None else schema.version.column,
         is_lww=is_lww,
         known=None if schema.existence is None else schema.existence.known,
+        counter_ttls_s={
+            column: ttls_s[family_of(column)]
+            for column in schema.counted
+            if family_of(column) in ttls_s
+        },
     )
 
 

@@ -125,7 +125,9 @@ class GuardedTable:
         is_lww: Whether rows have no guards, and the last writer wins; see
             `index.protocol.last_writer_wins`.
         keeps_dead_guards: Whether the guards of deleted rows do not expire. True while rows are
-            handed over to this table, because the absence of a guard then has a meaning.
+            handed over to this table, because the absence of a guard then has a meaning. Counters
+            may then have timestamps of another server; see `index.protocol.attempt`.
+        counter_ttls_s: The TTLs of counters' families, in seconds, by column; none without a TTL.
         floor_ms: A timestamp that every write of a row without a guard exceeds. It is not 0 in a
             table that was filled from another table, whose writers left tombstones in the index
             tables.
@@ -147,6 +149,7 @@ class GuardedTable:
     known: KnownColumns | None = None
     keeps_dead_guards: bool = False
     floor_ms: int = 0
+    counter_ttls_s: Mapping[bytes, int] = field(default_factory=dict[bytes, int], hash=False)
     maintained: tuple[IndexTarget, ...] = field(init=False, compare=False, repr=False)
     indexed_columns: frozenset[bytes] = field(init=False, compare=False, repr=False)
     has_claims: bool = field(init=False, compare=False, repr=False)

@@ -255,7 +255,7 @@ def delete_mutation(
     """Return the row mutation of a delete: it deletes all cells, and puts a dead guard.
 
     Cells are deleted up to one millisecond before the guard's timestamp. Deletes of counters have
-    the server's time instead, so that later increments are kept.
+    the server's time instead, so that later increments are kept; see `_family_deletes`.
     """
     guard_deletes, guard_puts = guard_changes(guard)
     return RowMutation(
@@ -294,21 +294,22 @@ _MUTATIONS: Final = MappingProxyType(
 
 
 def _row_deletes(target: GuardedTable, before: RowBefore, guard: GuardCell) -> list[Delete]:
-    deletes: list[Delete] = []
-    for family in target.families:
-        deletes += _family_deletes(target, family, before.cells, guard.timestamp_ms - 1)
-    return deletes
+    cells, up_to_ms = before.cells, guard.timestamp_ms - 1
+    return [d for f in target.families for d in _family_deletes(target, f, cells, up_to_ms)]
 
 
 def _family_deletes(
-    target: GuardedTable, family: bytes, cells: Iterable[bytes], up_to_ms: int
+    target: GuardedTable, family: bytes, cells: Mapping[bytes, Cell], up_to_ms: int
 ) -> list[Delete]:
     counters = sorted(c for c in target.counters if family_of(c) == family)
     if not counters:
         return [Delete(family, up_to_ms)]
     known = target.columns | frozenset(cells) | frozenset(filter(None, (target.marker,)))
     plain = sorted(c for c in known - target.counters if family_of(c) == family)
-    return [Delete(c, up_to_ms) for c in plain] + [Delete(c, None) for c in counters]
+    # While rows move, a counter may have the time of the old table's server, which may be later.
+    read = [c for c in counters if c in cells] if target.keeps_dead_guards else []
+    deletes = [Delete(c, up_to_ms) for c in plain] + [Delete(c, None) for c in counters]
+    return deletes + [Delete(c, cells[c].timestamp_ms) for c in read]
 
 
 def guard_changes(guard: GuardCell) -> tuple[tuple[Delete, ...], tuple[Put, ...]]:

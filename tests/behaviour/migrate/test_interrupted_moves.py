@@ -36,14 +36,6 @@ from hbase_orm.migrate.operations.copies import RekeyTable
 from hbase_orm.migrate.operations.record_edits import closed_why
 from hbase_orm.migrate.operations.refusals import NeedsExclusiveUseError, RefusedRowsError
 from hbase_orm.ops import CheckAndMutate, GetRows, Operation
-from tests.behaviour.migrate.test_online_moves import (
-    NOON,
-    Program,
-    filled,
-    new_class,
-    old_class,
-    phase,
-)
 from tests.support.migrated_tables import (
     SHORT_LEASE_S,
     EndError,
@@ -52,6 +44,14 @@ from tests.support.migrated_tables import (
     Saved,
     contents,
     with_short_lease,
+)
+from tests.support.moved_trips import (
+    NOON,
+    Program,
+    filled,
+    new_class,
+    old_class,
+    phase,
 )
 from tests.support.recording import LetsAnotherWork, RecordsRequests, gateway_of, through
 
@@ -102,7 +102,7 @@ class Move:
 
 @pytest.fixture
 def move(monkeypatch: pytest.MonkeyPatch) -> Move:
-    monkeypatch.setattr("tests.behaviour.migrate.test_online_moves.ROWS", 6)
+    monkeypatch.setattr("tests.support.moved_trips.ROWS", 6)
     made = Move()
     made.fill()
     return made

@@ -13,7 +13,15 @@ from hbase_orm.errors import ConnectionLostError, RetryableError, SchemaDriftErr
 from hbase_orm.migrate.errors import MigrationStoppedError
 from hbase_orm.migrate.operations.copies import RekeyTable
 from hbase_orm.ops import Increment, Operation
-from tests.behaviour.migrate.test_moved_counters import (
+from tests.support.backends import Backend
+from tests.support.migrated_tables import (
+    SHORT_LEASE_S,
+    Revision,
+    Saved,
+    with_short_lease,
+    with_short_waits,
+)
+from tests.support.moved_pages import (
     ROWS,
     Beside,
     StandsStill,
@@ -25,23 +33,16 @@ from tests.behaviour.migrate.test_moved_counters import (
     old_class,
     phase,
     place,
-    prepare,
-)
-from tests.support.backends import Backend
-from tests.support.migrated_tables import (
-    SHORT_LEASE_S,
-    Revision,
-    Saved,
-    with_short_lease,
-    with_short_waits,
 )
 from tests.support.recording import RecordsRequests, gateway_of, through
-
-__all__ = ["prepare"]
 
 R = TypeVar("R")
 
 FEWEST_REQUESTS = 4
+
+
+def prepare(_: Engine) -> None:
+    """Make no table: each test has its own."""
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ from uuid import uuid4
 import pytest
 
 from hbase_orm import (
+    Counter,
     Engine,
     Family,
     Index,
@@ -19,6 +20,7 @@ from hbase_orm import (
     Salt,
     codecs,
     column,
+    counter,
     key,
     rowkey,
     select,
@@ -28,10 +30,19 @@ from hbase_orm.errors import SchemaDriftError
 from hbase_orm.index.catalog.catalog import read_entry
 from hbase_orm.migrate.errors import MigrationStoppedError
 from hbase_orm.migrate.operations.copies import RekeyTable
-from hbase_orm.migrate.operations.refusals import RefusedRowsError
+from hbase_orm.migrate.operations.refusals import NeedsExclusiveUseError, RefusedRowsError
 from hbase_orm.ops import ListTables, MutateRow, Put, RowMutation, ask
 from hbase_orm.record.store import read_record
-from tests.behaviour.migrate.test_online_moves import (
+from tests.support.backends import Backend
+from tests.support.migrated_tables import (
+    SHORT_LEASE_S,
+    Revision,
+    contents,
+    run_in_two_programs,
+    with_short_lease,
+    with_short_waits,
+)
+from tests.support.moved_trips import (
     NOON,
     QUICK,
     Beside,
@@ -41,15 +52,6 @@ from tests.behaviour.migrate.test_online_moves import (
     new_class,
     phase,
     plain_class,
-)
-from tests.support.backends import Backend
-from tests.support.migrated_tables import (
-    SHORT_LEASE_S,
-    Revision,
-    contents,
-    run_in_two_programs,
-    with_short_lease,
-    with_short_waits,
 )
 
 IN_MEMORY: Final = pytest.mark.only_on("memory")
@@ -284,3 +286,23 @@ def test_rows_without_the_column_that_shows_rows_are_refused_before_they_get_gua
     Revision(tables, (old,), (new,)).upgrade(RekeyTable(name, new_table=f"{name}_2"), **QUICK)
     with tables.session() as session:
         assert session.count(select(new).allow_full_scan()) == len(before.cells) - 1
+
+
+def test_a_model_whose_rows_may_have_counters_only_is_refused(tables: Engine, name: str) -> None:
+    class Visits(Model, table=name):
+        d = Family()
+        site: Key[str] = key()
+        hits: Counter = counter(d)
+
+    class SaltedVisits(Model, table=f"{name}_2"):
+        d = Family()
+        site: Key[str] = key()
+        hits: Counter = counter(d)
+        __rowkey__ = rowkey(Salt(4), site)
+
+    tables.create_tables(Visits)
+
+    with pytest.raises(NeedsExclusiveUseError, match="counters only"):
+        Revision(tables, (Visits,), (SaltedVisits,)).upgrade(
+            RekeyTable(name, new_table=f"{name}_2"), **QUICK
+        )

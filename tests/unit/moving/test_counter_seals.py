@@ -5,7 +5,6 @@ Device `d1` has the key `north d1` in the new table, and its counter another nam
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -30,57 +29,38 @@ from hbase_orm.ops import (
     Cell,
     CheckAndMutate,
     Delete,
-    GetRows,
     GetVersions,
     Increment,
     KeyRange,
     MutateRow,
-    Operation,
     Put,
     RowMutation,
     StoredVersion,
 )
+from tests.support.counted_readings import (
+    COUNTING,
+    KEPT,
+    NORTH,
+    Answers,
+    add,
+    cell,
+    number,
+)
 from tests.support.moved_readings import (
     FAILS,
-    FORMER,
     HITS,
     MISSES,
     MOVE,
     NAME,
     REGION,
-    RENAMED,
     VALUE,
     VISITS,
     Tables,
     readings_in_memory,
 )
-from tests.support.recording import RecordsRequests
 from tests.support.stepping import drive
 
 R = TypeVar("R")
-
-NORTH = b"north\x00d1"
-
-COUNTING = replace(
-    MOVE,
-    old=replace(MOVE.old, counters=frozenset((HITS, MISSES))),
-    new=replace(MOVE.new, counters=frozenset((VISITS, FAILS))),
-    translation=replace(MOVE.translation, old_counters={VISITS: HITS, FAILS: MISSES}),
-)
-KEPT = replace(
-    COUNTING,
-    translation=replace(
-        COUNTING.translation,
-        to_new=lambda row: replace(to_new_cells(row), key=b"r" + row.key),
-        old_key=lambda key: key[1:],
-        old_columns=lambda columns: frozenset(FORMER[column] for column in columns),
-    ),
-)
-"""The new key depends on nothing but the old one."""
-
-
-def to_new_cells(row: Any) -> Any:
-    return replace(row, cells={RENAMED[column]: cell for column, cell in row.cells.items()})
 
 
 @pytest.fixture
@@ -88,31 +68,6 @@ def tables() -> Tables:
     tables = readings_in_memory()
     tables.write_old(b"d1", region=b"north", unit=b"K", v=b"1")
     return tables
-
-
-def add(tables: Tables, column: bytes, amount: int, row: bytes = b"d1") -> None:
-    tables.gateway.execute(Increment("old", row, {column: amount}))
-
-
-def cell(tables: Tables, table: str, row: bytes, column: bytes) -> Cell | None:
-    (stored,) = tables.gateway.execute(GetRows(table, (row,), (column,)))
-    return None if stored is None else stored.cells.get(column)
-
-
-def number(stored: Cell | None) -> int | None:
-    return None if stored is None else int.from_bytes(stored.value, signed=True)
-
-
-class Answers(RecordsRequests):
-    """Answers requests by a function, which may ask the gateway."""
-
-    def __init__(self, tables: Tables, answer: Callable[[Any], Any]) -> None:
-        super().__init__(tables.gateway)
-        self._answer = answer
-
-    def execute(self, request: Operation[R], /) -> R:
-        result: R = self._answer(request)
-        return result
 
 
 def increment(tables: Tables, phase: Phase, row: bytes = NORTH, move: Any = COUNTING) -> int:
@@ -130,13 +85,13 @@ def test_a_counter_seal_stands_for_a_counter_or_for_none(counter: Cell | None) -
     assert len(stored.value) == (10 if counter is None else 18)
     assert is_counter_seal(stored)
     expected = {} if counter is None else {HITS: counter}
-    assert with_counters({HITS: stored}, {HITS}) == expected
+    assert with_counters(COUNTING.old, {HITS: stored}, 99) == expected
 
 
 def test_equal_bytes_in_another_column_are_no_seal() -> None:
     cells = {VALUE: Cell(counter_seal(None), 9), HITS: Cell(bytes(8), 1)}
 
-    assert with_counters(cells, {HITS}) == cells
+    assert with_counters(COUNTING.old, cells, 99) == cells
     assert not is_counter_seal(cells[HITS])
 
 
@@ -149,10 +104,10 @@ def test_of_a_seal_and_the_cell_beneath_it_one_version_is_shown() -> None:
         StoredVersion(MISSES, 9, "put", counter_seal(None)),
     ]
 
-    shown = versions_with_counters(stored, {HITS, MISSES})
+    shown = versions_with_counters(COUNTING.old, stored, 99)
 
     assert [(v.column, v.timestamp_ms, v.value) for v in shown] == [(HITS, 5, two), (HITS, 4, one)]
-    assert versions_with_counters(stored, ()) == stored
+    assert versions_with_counters(MOVE.old, stored, 99) == stored
 
 
 # --- sealing ----------------------------------------------------------------------------------------
@@ -338,6 +293,37 @@ def test_before_moving_the_counter_of_another_row_is_left_alone(tables: Tables) 
 
     assert caught.value.other_row == NORTH
     assert number(cell(tables, "old", b"d1", HITS)) == 7
+
+
+@pytest.mark.parametrize("phase", [Phase.INDEXING, Phase.PREPARED])
+@pytest.mark.parametrize("is_deleted", [False, True], ids=["never there", "deleted"])
+def test_before_moving_no_counter_of_an_absent_row_is_incremented_if_its_key_has_cells(
+    tables: Tables, phase: Phase, *, is_deleted: bool
+) -> None:
+    """Two rows with this old key would share the counter."""
+    row = b"d2"
+    if is_deleted:
+        tables.write_old(row, region=b"east")
+        tables.change_old(RowChange(row, kind="delete"))
+
+    with pytest.raises(ConflictError, match="the row does not exist") as caught:
+        increment(tables, phase, b"east\x00" + row)
+
+    assert "phase MOVING" in caught.value.fix
+    assert cell(tables, "old", row, HITS) is None
+
+
+@pytest.mark.parametrize("phase", [Phase.INDEXING, Phase.PREPARED])
+def test_an_absent_row_whose_key_has_no_cells_is_incremented_in_the_old_table(
+    tables: Tables, phase: Phase
+) -> None:
+    assert [increment(tables, phase, b"rd2", KEPT) for _ in range(2)] == [1, 2]
+    assert number(cell(tables, "old", b"d2", HITS)) == 2
+
+
+def test_in_moving_absent_rows_with_one_old_key_have_counters_of_their_own(tables: Tables) -> None:
+    for region in (b"east", b"west"):
+        assert increment(tables, Phase.MOVING, region + b"\x00d2") == 1
 
 
 def test_an_increment_without_an_answer_is_not_repeated(tables: Tables) -> None:

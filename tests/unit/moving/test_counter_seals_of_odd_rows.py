@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,31 +13,38 @@ from hbase_orm.errors import (
     RetryableError,
     ValidationError,
 )
-from hbase_orm.gateway.memory.gateway import MemoryGateway
 from hbase_orm.index.catalog.move_phases import Phase
 from hbase_orm.moving import seal
 from hbase_orm.moving.counter_seals import counter_seal, is_counter_seal, seal_counters
 from hbase_orm.moving.moved_increment import moved_increment
+from hbase_orm.moving.moved_reads import moved_versions
 from hbase_orm.moving.mover import check_page, move_page
 from hbase_orm.moving.seal import seal_row
+from hbase_orm.moving.translation import TableMove
+from hbase_orm.moving.virtual_reads import virtual_rows
 from hbase_orm.ops import (
     Cell,
-    CreateTable,
-    FamilyDescriptor,
     GetRows,
     GetVersions,
+    GetVersionsOfRows,
     Increment,
     KeyRange,
     MutateRow,
     Put,
     RowMutation,
-    TableDescriptor,
+)
+from tests.support.counted_readings import (
+    COUNTING,
+    KEPT,
+    NORTH,
+    TTL_S,
+    Answers,
+    add,
+    cell,
+    readings_with_ttl,
 )
 from tests.support.moved_readings import HITS, MISSES, VISITS, Tables, readings_in_memory
 from tests.support.stepping import drive
-from tests.unit.moving.test_counter_seals import COUNTING, NORTH, Answers, add, cell
-
-TTL_S = 10
 
 
 @pytest.fixture
@@ -69,11 +77,7 @@ def test_no_counter_seal_is_as_wide_as_a_counter(width: int) -> None:
 
 def test_rows_older_than_the_ttl_of_their_counters_can_be_sealed() -> None:
     now_ms = 1_000
-    gateway = MemoryGateway(lambda: now_ms)
-    families = (FamilyDescriptor(b"d", ttl_s=TTL_S), FamilyDescriptor(b"e"), FamilyDescriptor(b"_"))
-    for name in ("old", "new", "by_unit", "by_name", "new_keys"):
-        gateway.execute(CreateTable(TableDescriptor(name, families)))
-    tables = Tables(gateway)
+    tables = readings_with_ttl(lambda: now_ms)
     tables.write_old(b"d1", region=b"north", unit=b"K", v=b"1")
     add(tables, HITS, 7)
     now_ms = tables.clock_ms = 1_000 + 2 * TTL_S * 1_000
@@ -85,6 +89,83 @@ def test_rows_older_than_the_ttl_of_their_counters_can_be_sealed() -> None:
         with pytest.raises(RejectedError):
             add(tables, column, 1)
     assert tables.run(check_page(COUNTING, KeyRange(), tables.context)).left == ()
+
+
+EXPIRING = replace(COUNTING, old=replace(COUNTING.old, counter_ttls_s={HITS: TTL_S, MISSES: TTL_S}))
+NEWEST_ONLY = replace(
+    EXPIRING, translation=replace(EXPIRING.translation, older_versions=None), new_key_table=None
+)
+
+
+class Moment:
+    """The clock of the servers and of the programs."""
+
+    now_ms = 1_000
+
+
+def sealed_before_its_ttl_is_over(moment: Moment) -> Tables:
+    """Return tables with a sealed row whose counter is older than its other cells."""
+    tables = readings_with_ttl(lambda: moment.now_ms)
+    tables.write_old(b"d1", region=b"north")
+    add(tables, HITS, 7)
+    moment.now_ms = tables.clock_ms = 8_000
+    tables.write_old(b"d1", region=b"north")
+    tables.run(seal_row(EXPIRING.old, b"d1", tables.context))
+    return tables
+
+
+def at(moment: Moment, tables: Tables, now_ms: int) -> None:
+    moment.now_ms = tables.clock_ms = now_ms
+
+
+@pytest.mark.parametrize("move", [EXPIRING, NEWEST_ONLY], ids=["all versions", "the newest"])
+@pytest.mark.parametrize("phase", [Phase.PREPARED, Phase.MOVING])
+@pytest.mark.parametrize(("now_ms", "is_shown"), [(11_000, True), (11_001, False)])
+def test_a_sealed_counter_is_shown_until_its_ttl_is_over(
+    move: TableMove, phase: Phase, now_ms: int, *, is_shown: bool
+) -> None:
+    moment = Moment()
+    tables = sealed_before_its_ttl_is_over(moment)
+
+    at(moment, tables, now_ms)
+
+    (row,) = tables.run(virtual_rows(move, phase, [NORTH], tables.context))
+    assert row is not None
+    assert (VISITS in row.cells) is is_shown
+    of_rows = GetVersionsOfRows("new", (NORTH,), (VISITS,), 9)
+    (versions,) = tables.run(moved_versions(move, phase, of_rows, tables.context))
+    assert bool(versions) is is_shown
+
+
+@pytest.mark.parametrize("move", [EXPIRING, NEWEST_ONLY], ids=["all versions", "the newest"])
+@pytest.mark.parametrize(("now_ms", "is_put"), [(11_000, True), (11_001, False)])
+def test_an_expired_counter_is_not_put_into_the_new_table(
+    move: TableMove, now_ms: int, *, is_put: bool
+) -> None:
+    """There its family may have another TTL, or none."""
+    moment = Moment()
+    tables = sealed_before_its_ttl_is_over(moment)
+
+    at(moment, tables, now_ms)
+    tables.run(move_page(move, KeyRange(), tables.context))
+
+    at(moment, tables, 9_000)  # as a longer TTL would show it
+    assert (cell(tables, "new", NORTH, VISITS) is not None) is is_put
+
+
+def test_expired_counters_of_an_absent_row_are_left_behind() -> None:
+    moment = Moment()
+    tables = readings_with_ttl(lambda: moment.now_ms)
+    kept = replace(KEPT, old=EXPIRING.old)
+    add(tables, HITS, 7)
+    at(moment, tables, 8_000)
+    sealed = tables.run(seal_row(kept.old, b"d1", tables.context))
+
+    assert kept.counters_of_absent(b"d1", sealed.cells, 11_000) is not None
+    at(moment, tables, 11_001)
+    again = tables.run(seal_row(kept.old, b"d1", tables.context))
+    assert again.cells == {}
+    assert tables.run(check_page(kept, KeyRange(), tables.context)).left == ()
 
 
 def test_a_counter_that_changes_with_every_third_request_is_sealed(tables: Tables) -> None:

@@ -72,7 +72,8 @@ class MovedRows:
         rejected: dict[bytes, str] = {}
         for row in page:
             cells = data_cells(row)
-            if cells and GUARD_COLUMN not in row.cells and not move.old.exists(cells):
+            is_plain = not self.models.old.schema.is_guarded and GUARD_COLUMN not in row.cells
+            if is_plain and cells and not move.old.exists(cells):
                 rejected[row.key] = _NO_ANCHOR
                 continue
             try:
@@ -190,5 +191,4 @@ class MovedRows:
 
     @cached_property
     def _view(self) -> CatalogView:
-        catalog = self.source.runtime.catalog
-        return CatalogView(catalog.monotonic_s, catalog.lease_s, catalog.own_holds)
+        return self.source.runtime.catalog.separate_leases()

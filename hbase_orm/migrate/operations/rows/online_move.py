@@ -222,6 +222,7 @@ class OnlineMove:
 
     def _refuse_other_tables(self) -> None:
         """Raise an error for tables that cannot be moved while programs use them."""
+        self._refuse_rows_of_counters()
         try:
             self._models.declared_move(self._new_key_table)
         except ConfigurationError as error:
@@ -281,6 +282,19 @@ class OnlineMove:
         self.source.change(edits.with_guards)
         self._enter(self.source, Phase.GUARDED)
         self._wait("wait until all programs write guards")
+
+    def _refuse_rows_of_counters(self) -> None:
+        """Refuse plain models whose rows may have counters only: with a guard these do not exist.
+
+        Raises:
+            NeedsExclusiveUseError: The model has a counter, and no required column.
+        """
+        recorded = self._recorded()
+        columns = (column for rows in recorded.rows for column in rows.columns.values())
+        has_counter = any(column.role == "counter" for column in columns)
+        if has_counter and not edits.needs_guards(recorded) and not anchors_of(recorded):
+            reason = "rows may consist of counters only, and such rows have no guards"
+            raise needs_exclusive(self.operation, self.source.name, reason)
 
     def _refuse_rows_without_anchor(self) -> None:
         """Raise an error for rows that would not exist if they had guards."""

@@ -142,8 +142,13 @@ def test_a_family_with_a_time_to_live_expires_unless_a_version_is_kept(
 ) -> None:
     class Expiring(Model, table="expiring"):
         d = Family(ttl=timedelta(days=1), **options)
+        e = Family()
         n: Key[int] = key(codecs.uint8())
         v: Mapped[int] = column(d, codec=codecs.uint8())
+        hits: Counter = counter(d)
+        misses: Counter = counter(e)
         by_v = Index(v)
 
-    assert guarded_table(Expiring.__schema__).expires is expires
+    target = guarded_table(Expiring.__schema__)
+    assert target.expires is expires
+    assert target.counter_ttls_s == ({b"d:hits": 86_400} if expires else {})
