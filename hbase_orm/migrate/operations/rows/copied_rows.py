@@ -103,7 +103,7 @@ class CopiedRows:
 
     def _digest(self, copies: Iterable[RowCopy]) -> RowsDigest:
         """Return the digest of the cells that are compared, without rows that have none."""
-        if self.kept.keeps_all:
+        if self.kept.ttl_ms is None:
             return digest_of(grouped(copies))
         compared = (self.kept.compared(copy, self.horizon_ms) for copy in copies)
         return digest_of(grouped(copy for copy in compared if copy.columns))

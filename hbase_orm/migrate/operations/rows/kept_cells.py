@@ -7,7 +7,7 @@ compared.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -40,11 +40,9 @@ class FamilyLimits:
     versions: int
     ttls: frozenset[tuple[int, int]]
 
-    def keeps(self, number: int, stamp_ms: int, at_ms: int) -> bool:
-        """Return whether both tables have a cell at a time; `number` newer versions precede it."""
-        return number < self.versions and all(
-            stamp_ms + ttl_ms > at_ms or number < least for ttl_ms, least in self.ttls
-        )
+    def lasts(self, number: int, stamp_ms: int, until_ms: int) -> bool:
+        """Return whether both tables have a version, which `number` newer ones precede, then."""
+        return all(stamp_ms + ttl_ms > until_ms or number < least for ttl_ms, least in self.ttls)
 
 
 @dataclass(frozen=True)
@@ -65,11 +63,6 @@ class KeptCells:
         """The shortest TTL of either table; None if no cell expires."""
         return min((ttl for each in self.limits.values() for ttl, _ in each.ttls), default=None)
 
-    @cached_property
-    def keeps_all(self) -> bool:
-        """Whether every cell is put and compared."""
-        return self.ttl_ms is None and not self.has_fewer_versions
-
     def horizon_ms(self, now_ms: int, taken_ms: int = 0) -> int:
         """Return until when cells must last to be compared; 0 if no cell expires.
 
@@ -88,22 +81,28 @@ class KeptCells:
 
     def put(self, copy: RowCopy) -> RowCopy:
         """Return the cells of a copy that are put: the newest versions that the new table keeps."""
-        return self._selected(copy, None) if self.has_fewer_versions else copy
+        if not self.has_fewer_versions:
+            return copy
+        return self._selected(copy, lambda limits, number, _: number < limits.versions)
 
     def compared(self, copy: RowCopy, horizon_ms: int) -> RowCopy:
         """Return the cells of a row that both tables have until `horizon_ms`, perhaps none."""
-        if self.keeps_all:
+        if self.ttl_ms is None:
             return copy
-        return self._selected(copy, horizon_ms)
+        return self._selected(
+            copy, lambda limits, number, stamp_ms: limits.lasts(number, stamp_ms, horizon_ms)
+        )
 
-    def _selected(self, copy: RowCopy, at_ms: int | None) -> RowCopy:
+    def _selected(
+        self, copy: RowCopy, is_kept: Callable[[FamilyLimits, int, int], bool]
+    ) -> RowCopy:
+        """Return the cells that a function selects by limits, number and timestamp."""
         places: list[int] = []
         before, number = b"", 0
         for place, (column, stamp_ms) in enumerate(zip(copy.columns, copy.stamps, strict=True)):
             number = number + 1 if column == before else 0
             before = column
-            limits = self.limits[family_of(column)]
-            if number < limits.versions if at_ms is None else limits.keeps(number, stamp_ms, at_ms):
+            if is_kept(self.limits[family_of(column)], number, stamp_ms):
                 places.append(place)
         if len(places) == len(copy.columns):
             return copy
