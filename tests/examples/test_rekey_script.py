@@ -76,7 +76,7 @@ def test_rows_get_a_salt_and_keep_their_cells(
     printed, rows, starts = first
 
     assert "move the rows of rekey_unsalted to rekey_salted: 2,000 rows" in printed
-    assert "compare rows: 2,000" in printed
+    assert "check rows: 2,000" in printed
     assert "the old class is refused: the model contradicts" in printed
     assert len(rows) == 2000
     assert starts == [b"", *(bytes([salt]) for salt in range(1, 8))]
