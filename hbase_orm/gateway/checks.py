@@ -294,8 +294,8 @@ def _check_put_stamped_rows(operation: PutStampedRows) -> None:
         width = len(group.columns)
         if (
             len(group.rows) != len(group.stamps)
-            or any(len(row) != width + 1 for row in group.rows)
-            or any(len(stamps) != width for stamps in group.stamps)
+            or not {*map(len, group.rows)} <= {width + 1}
+            or not {*map(len, group.stamps)} <= {width}
         ):
             raise RejectedError(
                 "a row does not have exactly one value and one timestamp for each column",

@@ -27,14 +27,15 @@ DIES = """
 import os, sys, threading
 from examples import rekey_script
 from hbase_orm import connect
-from hbase_orm.ops import MutateRows
+from hbase_orm.ops import PutStampedRows
 from tests.support.recording import RecordsRequests, gateway_of, through
 
 class Dies(RecordsRequests):
     writes_left = int(sys.argv[2])
     one_at_a_time = threading.Lock()
     def execute(self, operation, /):
-        if not isinstance(operation, MutateRows) or not operation.table.endswith("rekey_salted"):
+        is_copy = isinstance(operation, PutStampedRows)
+        if not is_copy or not operation.table.endswith("rekey_salted"):
             return self.inner.execute(operation)
         with self.one_at_a_time:
             self.writes_left -= 1

@@ -72,6 +72,20 @@ class Traced:
         self.engine._runtime = Runtime(Notes(gateway_of(self.engine)), parallel=self.parallel)
         self.table = MigratedTable(Revision(self.engine, (Step,), (Step,)).migration(), "stepped")
 
+    def limit(self, rows_per_second: float, clock: list[float]) -> None:
+        """Let the walk keep a rate by a clock, on which only its own waits pass."""
+
+        def sleep(seconds: float) -> None:
+            clock[0] += seconds
+
+        self.engine._runtime = Runtime(
+            gateway_of(self.engine), parallel=2, monotonic_s=lambda: clock[0], sleep=sleep
+        )
+        migration = Revision(self.engine, (Step,), (Step,)).migration(
+            rows_per_second=rows_per_second
+        )
+        self.table = MigratedTable(migration, "stepped")
+
     def read(self, name: str, key_range: KeyRange, rows: int) -> Protocol[ReadPage]:
         context = self.table.runtime.guard_context
         page = yield from scan_page(name, (), key_range, min(rows, self.page_rows), context)
@@ -126,6 +140,15 @@ def test_the_page_after_the_next_is_read_before_a_page_is_written(engine: Engine
         ("write", second),
         ("write", third),
     ]
+
+
+def test_rows_per_second_are_kept_within_a_tenth(engine: Engine) -> None:
+    traced, clock = Traced(engine, page_rows=100, parallel=2), [0.0]
+    traced.limit(4, clock)
+
+    traced.run(Saved())
+
+    assert clock[0] == pytest.approx(ROWS / 4, rel=0.1)
 
 
 def test_a_position_covers_only_what_was_written(engine: Engine) -> None:
