@@ -26,11 +26,13 @@ class Variant:
         name: As it stands in the report.
         work: Does the job and returns how many rows (or queries) it did; this is measured.
         prepare: Runs before each measurement, unmeasured.
+        waited_s: How many seconds of the last measurement were waits that do not count.
     """
 
     name: str
     work: Callable[[], int]
     prepare: Callable[[], None] = lambda: None
+    waited_s: Callable[[], float] = lambda: 0.0
 
 
 @dataclass(slots=True)
@@ -65,7 +67,7 @@ def compare(
 def _measure(variant: Variant, found: _Samples) -> None:
     wall, cpu = time.perf_counter(), time.process_time()
     found.count = variant.work()
-    found.wall_s.append(time.perf_counter() - wall)
+    found.wall_s.append(time.perf_counter() - wall - variant.waited_s())
     found.cpu_s.append(time.process_time() - cpu)
 
 

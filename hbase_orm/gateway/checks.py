@@ -35,8 +35,10 @@ from hbase_orm.ops import (
     Operation,
     Put,
     PutRows,
+    PutStampedRows,
     RowMutation,
     Sleep,
+    StampedRows,
     Together,
 )
 
@@ -287,6 +289,44 @@ def _is_surely_fine(operation: PutRows) -> bool:
     return contents_bytes + names_bytes + CELL_OVERHEAD_BYTES <= MAX_CELL_BYTES
 
 
+def _check_put_stamped_rows(operation: PutStampedRows) -> None:
+    for group in operation.groups:
+        width = len(group.columns)
+        if (
+            len(group.rows) != len(group.stamps)
+            or not {*map(len, group.rows)} <= {width + 1}
+            or not {*map(len, group.stamps)} <= {width}
+        ):
+            raise RejectedError(
+                "a row does not have exactly one value and one timestamp for each column",
+                columns=group.columns,
+                fix="give each row its key, and for each column one value and one timestamp",
+            )
+        if not _are_surely_fine(group):
+            for mutation in group.mutations():
+                _check_mutation(mutation)
+
+
+def _are_surely_fine(group: StampedRows) -> bool:
+    """Return whether a quick check shows that all rows are valid.
+
+    False means that each row must be checked.
+    """
+    if not group.rows or not group.columns or any(c.find(b":") < 1 for c in group.columns):
+        return False
+    lengths = [len(row[0]) for row in group.rows]
+    stamps = [*chain.from_iterable(group.stamps)]
+    names_bytes = max(map(len, group.columns))
+    contents_bytes = sum(map(len, chain.from_iterable(group.rows)))
+    return (
+        min(lengths) > 0
+        and max(lengths) <= MAX_ROW_KEY_BYTES
+        and min(stamps) >= 0
+        and max(stamps) <= MAX_LONG
+        and contents_bytes + names_bytes + CELL_OVERHEAD_BYTES <= MAX_CELL_BYTES
+    )
+
+
 def _check_conditional(operation: CheckAndMutate) -> None:
     _check_column(operation.column)
     _check_mutation(operation.mutation)
@@ -343,6 +383,7 @@ _CHECKS: dict[type, Callable[[Any], None]] = {
     MutateRows: _check_mutate_rows,
     OpenScanner: _check_open_scanner,
     PutRows: _check_put_rows,
+    PutStampedRows: _check_put_stamped_rows,
     Sleep: _refuse_driver_request,
     Together: _refuse_driver_request,
 }

@@ -31,6 +31,7 @@ from hbase_orm.ops import (
     Operation,
     Ping,
     PutRows,
+    PutStampedRows,
     RetryPolicy,
     RowMutation,
 )
@@ -74,6 +75,8 @@ def is_repeatable(operation: Operation[Any]) -> bool:
         return all(_is_stamped(mutation) for mutation in operation.mutations)
     if isinstance(operation, PutRows):
         return operation.timestamp_ms not in (None, _NOW_MS)
+    if isinstance(operation, PutStampedRows):
+        return not any(_NOW_MS in stamps for group in operation.groups for stamps in group.stamps)
     return isinstance(operation, _READS)
 
 

@@ -33,6 +33,7 @@ from hbase_orm.ops import (
     OpenScanner,
     Operation,
     Ping,
+    PutStampedRows,
     RowMutation,
     TruncateTable,
 )
@@ -54,6 +55,7 @@ _ATOMIC_ONLY: tuple[type[Operation[Any]], ...] = (
     ListNamespaces,
     ModifyFamily,
     ModifyTable,
+    PutStampedRows,
     TruncateTable,
 )
 

@@ -22,14 +22,21 @@ _LATE_S: Final = 1.0
 class RowPace:
     """Limits the average number of rows that are processed per second."""
 
-    def __init__(self, rows_per_second: float | None, monotonic_s: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        rows_per_second: float | None,
+        monotonic_s: Callable[[], float],
+        most_rows: int = ROUND_ROWS,
+    ) -> None:
         """Start the clock.
 
         Args:
             rows_per_second: The largest average number of rows per second; None for no limit.
             monotonic_s: A clock that never goes back.
+            most_rows: The largest number of rows of a round.
         """
         self._rows_per_second = rows_per_second
+        self._most_rows = most_rows
         self._monotonic_s = monotonic_s
         self._begun_s = monotonic_s()
         self._rows = 0
@@ -38,8 +45,8 @@ class RowPace:
     def round_rows(self) -> int:
         """The largest number of rows of a round: with `rows_per_second`, the rows of one second."""
         if self._rows_per_second is None:
-            return ROUND_ROWS
-        return max(1, min(ROUND_ROWS, int(self._rows_per_second)))
+            return self._most_rows
+        return max(1, min(self._most_rows, int(self._rows_per_second)))
 
     def keep(self, rows: int) -> Protocol[None]:
         """Count processed rows, and wait until their average rate is within the limit."""

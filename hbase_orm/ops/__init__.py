@@ -84,8 +84,10 @@ from hbase_orm.ops.requests import (
     OpenScanner,
     Put,
     PutRows,
+    PutStampedRows,
     RowMutation,
     Scan,
+    StampedRows,
 )
 from hbase_orm.ops.rows import (
     Cell,
@@ -145,6 +147,7 @@ __all__ = [
     "ProtocolRun",
     "Put",
     "PutRows",
+    "PutStampedRows",
     "RegionRange",
     "RenewTimeLimit",
     "ResumableScan",
@@ -156,6 +159,7 @@ __all__ = [
     "SideBySide",
     "Sleep",
     "StaleRow",
+    "StampedRows",
     "StoredVersion",
     "TableDescriptor",
     "Together",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -208,6 +208,44 @@ class PutRows(Operation[None]):
         cells = [(column, value) for column, value in pairs if value is not None]
         puts = tuple([Put(column, value, self.timestamp_ms) for column, value in cells])
         return RowMutation(row[0] or b"", puts=puts)
+
+
+@dataclass(frozen=True, slots=True)
+class StampedRows:
+    """Rows with the same columns, in which each cell has its own timestamp.
+
+    Attributes:
+        columns: The columns of the values of each row; a column with several versions is repeated.
+        rows: For each row, its key and then one value for each column.
+        stamps: For each row, the timestamp of each value in milliseconds.
+    """
+
+    columns: tuple[bytes, ...]
+    rows: tuple[tuple[bytes, ...], ...]
+    stamps: tuple[tuple[int, ...], ...]
+
+    def mutations(self) -> Iterator[RowMutation]:
+        """Yield a mutation for each row that puts the same cells."""
+        for (key, *values), stamps in zip(self.rows, self.stamps, strict=True):
+            yield RowMutation(key, tuple(map(Put, self.columns, values, stamps)))
+
+
+@dataclass(frozen=True, slots=True)
+class PutStampedRows(Operation[None]):
+    """Put cells with their own timestamps into many rows; faster than `MutateRows`. Needs Thrift2.
+
+    Each row is atomic, the batch is not: after an error some rows may be written. It may be sent
+    again, because every cell has a timestamp.
+    """
+
+    table: str
+    groups: tuple[StampedRows, ...]
+
+    def as_mutations(self) -> MutateRows:
+        """Return a `MutateRows` request that puts the same cells."""
+        return MutateRows(
+            self.table, tuple(row for each in self.groups for row in each.mutations())
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,9 +34,11 @@ from hbase_orm.ops import (
     Operation,
     Put,
     PutRows,
+    PutStampedRows,
     Row,
     RowMutation,
     Scan,
+    StampedRows,
     StoredVersion,
 )
 
@@ -161,6 +163,28 @@ def _flat_rows(draw: st.DrawFn) -> PutRows:
     return PutRows("", named, tuple((key, *draw(cells)) for key in keys), draw(times))
 
 
+@st.composite
+def _stamped_groups(draw: st.DrawFn) -> StampedRows:
+    named = tuple(draw(st.lists(columns, min_size=1, max_size=3, unique=True)))
+    keys = draw(st.lists(rows, min_size=1, max_size=3, unique=True))
+    cells = st.tuples(*[values] * len(named))
+    stamps = st.tuples(*[times] * len(named))
+    return StampedRows(
+        named, tuple((key, *draw(cells)) for key in keys), tuple(draw(stamps) for _ in keys)
+    )
+
+
+def _without_twins(groups: list[StampedRows]) -> bool:
+    """Return whether no cell is put twice: which value wins is not defined."""
+    named = [(row[0], column) for each in groups for row in each.rows for column in each.columns]
+    return len(set(named)) == len(named)
+
+
+_stamped_rows = st.builds(
+    PutStampedRows,
+    st.just(""),
+    st.lists(_stamped_groups(), min_size=1, max_size=2).filter(_without_twins).map(tuple),
+)
 reads = st.one_of(
     st.builds(GetRows, st.just(""), st.lists(rows, max_size=3).map(tuple), selections, before),
     st.builds(GetVersions, st.just(""), rows, selections, st.integers(1, 4)),
@@ -183,6 +207,7 @@ writes = st.one_of(
         ).map(tuple),
     ),
     _flat_rows(),
+    _stamped_rows,
     st.builds(MutateRow, st.just(""), _mutations(mixed=True)),
     st.builds(CheckAndMutate, st.just(""), columns, values, _mutations(mixed=True)),
 )
@@ -233,6 +258,12 @@ def _placed_write(request: Operation[Any], table: str, prefix: bytes) -> Operati
     if isinstance(request, PutRows):
         flat = tuple((prefix + (row[0] or b""), *row[1:]) for row in request.rows)
         return replace(request, table=table, rows=flat)
+    if isinstance(request, PutStampedRows):
+        groups = tuple(
+            replace(each, rows=tuple((prefix + key, *data) for key, *data in each.rows))
+            for each in request.groups
+        )
+        return replace(request, table=table, groups=groups)
     if isinstance(request, (MutateRow, CheckAndMutate)):
         return replace(request, table=table, mutation=_below(prefix, request.mutation))
     assert isinstance(request, (Increment, Append))

@@ -6,7 +6,18 @@ import pytest
 
 from hbase_orm.errors import FamilyNotFoundError, RejectedError, TableNotFoundError
 from hbase_orm.gateway.base import Feature
-from hbase_orm.ops import Cell, Delete, GetRows, GetVersions, MutateRows, Put, PutRows, RowMutation
+from hbase_orm.ops import (
+    Cell,
+    Delete,
+    GetRows,
+    GetVersions,
+    MutateRows,
+    Put,
+    PutRows,
+    PutStampedRows,
+    RowMutation,
+    StampedRows,
+)
 from tests.conformance.bench import Bench
 
 MAX_LONG = 2**63 - 1
@@ -398,3 +409,40 @@ def test_flat_rows_of_a_family_or_a_table_that_does_not_exist_are_refused(bench:
         bench.run(PutRows(bench.table, (b"nope:x",), one))
     with pytest.raises(TableNotFoundError):
         bench.run(PutRows("nope", (b"d:x",), one))
+
+
+@pytest.mark.feature(Feature.ATOMIC_ROW)
+def test_stamped_rows_put_each_cell_at_its_own_timestamp(bench: Bench) -> None:
+    a, b, c = (bench.key(name) for name in (b"a", b"b", b"c"))
+    two = StampedRows(
+        (b"d:x", b"e:"), ((a, b"1", b""), (b, b"2" * 5000, b"3")), ((1, 2), (3, 2**40))
+    )
+    versions = StampedRows((b"v:x", b"v:x"), ((c, b"new", b"old"),), ((9, 8),))
+
+    bench.run(PutStampedRows(bench.table, (two, versions)))
+
+    assert bench.cells(row=b"a") == {b"d:x": Cell(b"1", 1), b"e:": Cell(b"", 2)}
+    assert bench.cells(row=b"b") == {b"d:x": Cell(b"2" * 5000, 3), b"e:": Cell(b"3", 2**40)}
+    stored = bench.run(GetVersions(bench.table, c, max_versions=5))
+    assert [(each.timestamp_ms, each.value) for each in stored] == [(9, b"new"), (8, b"old")]
+
+
+@pytest.mark.feature(Feature.ATOMIC_ROW)
+def test_stamped_rows_of_none_and_of_one_are_batches_too(bench: Bench) -> None:
+    one = StampedRows((b"d:x",), ((bench.key(), b"1"),), ((5,),))
+
+    bench.run(PutStampedRows(bench.table, ()))
+    bench.run(PutStampedRows(bench.table, (StampedRows((b"d:x",), (), ()),)))
+    bench.run(PutStampedRows(bench.table, (one,)))
+
+    assert bench.cells() == {b"d:x": Cell(b"1", 5)}
+
+
+@pytest.mark.feature(Feature.ATOMIC_ROW)
+def test_stamped_rows_of_a_family_or_a_table_that_does_not_exist_are_refused(bench: Bench) -> None:
+    one = StampedRows((b"nope:x",), ((bench.key(), b"1"),), ((5,),))
+
+    with pytest.raises(FamilyNotFoundError):
+        bench.run(PutStampedRows(bench.table, (one,)))
+    with pytest.raises(TableNotFoundError):
+        bench.run(PutStampedRows("nope", (one,)))

@@ -26,9 +26,11 @@ from hbase_orm.ops import (
     Operation,
     Put,
     PutRows,
+    PutStampedRows,
     RowMutation,
     Scan,
     Sleep,
+    StampedRows,
     Together,
 )
 from tests.conformance.bench import Bench, Subject
@@ -56,6 +58,10 @@ def test_a_row_key_that_is_empty_or_too_long_is_refused(bench: Bench, key: bytes
         GetVersions(bench.table, key),
         MutateRows(bench.table, (put,)),
         PutRows(bench.table, (b"d:x",), ((bench.key(), b"1"), (key, b"1"))),
+        PutStampedRows(
+            bench.table,
+            (StampedRows((b"d:x",), ((bench.key(), b"1"), (key, b"1")), ((1,), (1,))),),
+        ),
         MutateRow(bench.table, put),
         Increment(bench.table, key, {b"d:n": 1}),
         Append(bench.table, key, {b"d:x": b"1"}),
@@ -94,6 +100,30 @@ def test_one_unusable_flat_row_keeps_the_whole_batch_from_being_sent(
 
     with pytest.raises(RejectedError) as caught:
         bench.run(PutRows(bench.table, columns, (good, (bench.key(b"s"), *bad))))
+
+    assert caught.value.fix
+    assert bench.cells() == {}
+
+
+@pytest.mark.parametrize(
+    ("columns", "bad", "stamps"),
+    [
+        ((b"d:x", b"d:y"), (b"1",), (1, 1)),
+        ((b"d:x", b"d:y"), (b"1", b"2"), (1,)),
+        ((b"d:x", b"d:y"), (b"1", b"2"), (1, -1)),
+        ((b"d:x", b"d:y"), (b"1", b"2"), (1, 2**63)),
+        ((b"d:x", b"d:y"), (b"1", bytes(MAX_CELL_BYTES)), (1, 1)),
+        ((b"d:x", b"d"), (b"1", b"2"), (1, 1)),
+    ],
+    ids=["no value", "no timestamp", "too early", "too late", "too large a cell", "no column"],
+)
+def test_one_unusable_stamped_row_keeps_the_whole_batch_from_being_sent(
+    bench: Bench, columns: tuple[bytes, ...], bad: tuple[bytes, ...], stamps: tuple[int, ...]
+) -> None:
+    rows = ((bench.key(), b"1", b"2"), (bench.key(b"s"), *bad))
+
+    with pytest.raises(RejectedError) as caught:
+        bench.run(PutStampedRows(bench.table, (StampedRows(columns, rows, ((1, 1), stamps)),)))
 
     assert caught.value.fix
     assert bench.cells() == {}

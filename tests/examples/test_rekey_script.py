@@ -27,14 +27,15 @@ DIES = """
 import os, sys, threading
 from examples import rekey_script
 from hbase_orm import connect
-from hbase_orm.ops import MutateRows
+from hbase_orm.ops import PutStampedRows
 from tests.support.recording import RecordsRequests, gateway_of, through
 
 class Dies(RecordsRequests):
     writes_left = int(sys.argv[2])
     one_at_a_time = threading.Lock()
     def execute(self, operation, /):
-        if not isinstance(operation, MutateRows) or not operation.table.endswith("rekey_salted"):
+        is_copy = isinstance(operation, PutStampedRows)
+        if not is_copy or not operation.table.endswith("rekey_salted"):
             return self.inner.execute(operation)
         with self.one_at_a_time:
             self.writes_left -= 1
@@ -76,7 +77,7 @@ def test_rows_get_a_salt_and_keep_their_cells(
     printed, rows, starts = first
 
     assert "move the rows of rekey_unsalted to rekey_salted: 2,000 rows" in printed
-    assert "compare rows: 2,000" in printed
+    assert "check rows: 2,000" in printed
     assert "the old class is refused: the model contradicts" in printed
     assert len(rows) == 2000
     assert starts == [b"", *(bytes([salt]) for salt in range(1, 8))]

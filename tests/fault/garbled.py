@@ -51,8 +51,10 @@ from hbase_orm.ops import (
     Ping,
     Put,
     PutRows,
+    PutStampedRows,
     RowMutation,
     Scan,
+    StampedRows,
     TableDescriptor,
     TruncateTable,
 )
@@ -103,6 +105,7 @@ THRIFT2: tuple[Operation[Any], ...] = (
     MutateRow("t", RowMutation(b"a", (Put(b"d:a", b"1", 7),), (Delete(b"d:b", 6),))),
     MutateRow("t", RowMutation(b"a", (), (Delete(b"d:b"),))),
     MutateRows("t", (RowMutation(b"a", (), (Delete(b"d:b"),)), _PUT)),
+    PutStampedRows("t", (StampedRows((b"d:a",), ((b"a", b"1"), (b"b", b"2")), ((1,), (2,))),)),
 )
 SCAN = Scan("t", KeyRange(), (b"d:a",))
 

@@ -14,8 +14,9 @@ from hbase_orm.errors import CodecError, RowKeyError, ValidationError
 from hbase_orm.index.entries.index_entries import guarded_table
 from hbase_orm.index.entries.targets import RowChange, family_of
 from hbase_orm.index.protocol.attempt import cells_after
+from hbase_orm.migrate.operations.rows.row_copies import RowCopy
 from hbase_orm.migrate.operations.rows.row_mapping import RowMapping
-from hbase_orm.ops import Cell, Row, RowMutation, StoredVersion
+from hbase_orm.ops import Cell, Row, StoredVersion
 from tests.property.model_pairs import ModelPair, OldRow, model_pairs, new_changes, old_rows
 
 MISFITS = (CodecError, RowKeyError, ValidationError)
@@ -32,15 +33,17 @@ def newest(row: OldRow) -> Row:
     return Row(row.key, cells)
 
 
-def copied(pair: ModelPair, row: OldRow) -> RowMutation:
-    """Return the puts of the exclusive copy, which asks for nothing."""
-    steps = RowMapping(pair.old, pair.new).row(pair.old, newest(row), row.versions)
+def copied(pair: ModelPair, row: OldRow, versions: Sequence[StoredVersion] | None) -> RowCopy:
+    """Return the row of the exclusive copy, which asks for nothing."""
+    mapping, whole = RowMapping(pair.old, pair.new), newest(row)
+    steps = mapping.row(pair.old, whole, versions)
     try:
         next(steps)
     except StopIteration as end:
-        _, mutation = end.value
-        assert isinstance(mutation, RowMutation)
-        return mutation
+        _, copy = end.value
+        assert isinstance(copy, RowCopy)
+        assert mapping.copy(pair.old, whole, versions)[1] == copy
+        return copy
     message = "the mapping asked for something"
     raise AssertionError(message)
 
@@ -75,8 +78,11 @@ def test_rows_are_translated_as_the_exclusive_copy_maps_them(data: st.DataObject
         row = OldRow(row.key, tuple(only.values()), row.values)
 
     def mapped(pair: ModelPair, row: OldRow) -> tuple[bytes, Puts]:
-        mutation = copied(pair, row)
-        return mutation.row, {(put.column, put.value, put.timestamp_ms) for put in mutation.puts}
+        copy = copied(pair, row, row.versions)
+        if len({each.column for each in row.versions}) == len(row.versions):
+            assert copied(pair, row, None) == copy
+        key, *values = copy.row
+        return key, set(zip(copy.columns, values, copy.stamps, strict=True))
 
     assert outcome(translated, pair, row) == outcome(mapped, pair, row)
 

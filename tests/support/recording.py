@@ -11,11 +11,11 @@ from typing import Any, TypeVar
 from hbase_orm import Engine
 from hbase_orm.errors import ConnectionLostError
 from hbase_orm.gateway.base import Feature, Gateway
-from hbase_orm.ops import MutateRow, MutateRows, Operation, PutRows
+from hbase_orm.ops import MutateRow, MutateRows, Operation, PutRows, PutStampedRows
 
 R = TypeVar("R")
 
-BATCHES = (MutateRows, PutRows)
+BATCHES = (MutateRows, PutRows, PutStampedRows)
 WRITES = (MutateRow, *BATCHES)
 
 
@@ -133,7 +133,7 @@ class LetsAnotherWork(RecordsRequests):
 def batches_of(requests: Iterable[Operation[Any]]) -> list[MutateRows]:
     """Return the requests that write many rows, each row by row."""
     return [
-        request.as_mutations() if isinstance(request, PutRows) else request
+        request.as_mutations() if isinstance(request, (PutRows, PutStampedRows)) else request
         for request in requests
         if isinstance(request, BATCHES)
     ]

@@ -22,7 +22,8 @@ Place = tuple[bytes, Convert]
 """A column of the target, and the function that converts the bytes of a value."""
 
 
-def _unchanged(data: bytes) -> bytes:
+def unchanged(data: bytes) -> bytes:
+    """Return the bytes of a value that needs no conversion."""
     return data
 
 
@@ -57,7 +58,7 @@ class ColumnPlaces:
                 wanted = self.target.dynamic_by_name.get(dynamic.name)
                 return None if wanted is None else self._dynamic_place(dynamic, wanted, column)
         is_kept = family_of(column) in self.target.family_names and not self._is_taken(column)
-        return (column, _unchanged) if is_kept else None
+        return (column, unchanged) if is_kept else None
 
     @cached_property
     def _declared(self) -> Mapping[bytes, Place | None]:
@@ -97,7 +98,7 @@ class ColumnPlaces:
         where = self._where(name, column)
         old_spec, new_spec = codec_spec(old), codec_spec(new)
         if same_codec(old_spec, new_spec):
-            return _decodable(new, where) if self.is_strict and old_spec != new_spec else _unchanged
+            return _decodable(new, where) if self.is_strict and old_spec != new_spec else unchanged
 
         def convert(data: bytes) -> bytes:
             try:

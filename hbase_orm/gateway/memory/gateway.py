@@ -50,6 +50,7 @@ from hbase_orm.ops import (
     Operation,
     Ping,
     PutRows,
+    PutStampedRows,
     Row,
     RowMutation,
     ScannerId,
@@ -190,6 +191,7 @@ class MemoryGateway:
             MutateRow: self._mutate_row,
             MutateRows: self._mutate_rows,
             PutRows: self._put_rows,
+            PutStampedRows: self._put_rows,
             OpenScanner: self._open_scanner,
         }
 
@@ -267,7 +269,7 @@ class MemoryGateway:
             if failures:
                 raise failures[0]
 
-    def _put_rows(self, request: PutRows) -> None:
+    def _put_rows(self, request: PutRows | PutStampedRows) -> None:
         self._mutate_rows(request.as_mutations())
 
     def _try_apply(self, table: MemoryTable, mutation: RowMutation) -> RejectedError | None:

@@ -17,7 +17,7 @@ from itertools import chain, repeat
 from hbase_orm.ops import PutRows
 
 _INT32 = struct.Struct(">i")
-_INT64 = struct.Struct(">q")
+INT64 = struct.Struct(">q")
 
 # Type and number of a field; a struct ends with a byte 0.
 _STOP = b"\x00"
@@ -43,7 +43,7 @@ class _Lengths(dict[int, bytes]):
         return data
 
 
-_LENGTHS = _Lengths()
+LENGTHS = _Lengths()
 
 
 def put_rows_call(operation: PutRows) -> tuple[str, bytes]:
@@ -53,12 +53,12 @@ def put_rows_call(operation: PutRows) -> tuple[str, bytes]:
         TypeError: A key or a value is not bytes.
     """
     table = operation.table.encode()
-    head = [_TABLE, _LENGTHS[len(table)], table, _ROWS, _LENGTHS[len(operation.rows)]]
+    head = [_TABLE, LENGTHS[len(table)], table, _ROWS, LENGTHS[len(operation.rows)]]
     if operation.timestamp_ms is None:
         method, tail = "mutateRows", _ATTRIBUTES % 3 + _STOP
     else:
         method = "mutateRowsTs"
-        tail = _STAMP + _INT64.pack(operation.timestamp_ms) + _ATTRIBUTES % 4 + _STOP
+        tail = _STAMP + INT64.pack(operation.timestamp_ms) + _ATTRIBUTES % 4 + _STOP
     return method, b"".join(chain(head, _rows(operation), (tail,)))
 
 
@@ -66,16 +66,16 @@ def _rows(operation: PutRows) -> Iterator[bytes]:
     """Return an iterator over the encoded bytes of all rows, in order and in pieces."""
     keys, *columns = zip(*operation.rows, strict=True)
     gaps = [None in values for values in columns]
-    pieces = _Pieces(_ROW)
+    pieces = RowPieces(_ROW)
     pieces.add(keys)
     if any(gaps):
         cells = map(len, map(_present, operation.rows))
         pieces.constant += _MUTATIONS
-        pieces.add_made(map(_LENGTHS.__getitem__, cells))
+        pieces.add_made(map(LENGTHS.__getitem__, cells))
     else:
-        pieces.constant += _MUTATIONS + _LENGTHS[len(columns)]
+        pieces.constant += _MUTATIONS + LENGTHS[len(columns)]
     for name, values, has_gaps in zip(operation.columns, columns, gaps, strict=True):
-        start = _COLUMN + _LENGTHS[len(name)] + name + _VALUE
+        start = _COLUMN + LENGTHS[len(name)] + name + _VALUE
         if has_gaps:
             pieces.add_made(_cells(start, values))
         else:
@@ -87,7 +87,7 @@ def _rows(operation: PutRows) -> Iterator[bytes]:
     return chain.from_iterable(zip(*pieces.parts, strict=False))
 
 
-class _Pieces:
+class RowPieces:
     """The encoded bytes of rows, in pieces. Every row has the same number of pieces.
 
     Attributes:
@@ -96,6 +96,7 @@ class _Pieces:
     """
 
     def __init__(self, constant: bytes) -> None:
+        """Begin each row with `constant`."""
         self.parts: list[Iterable[bytes]] = []
         self.constant = constant
 
@@ -103,9 +104,9 @@ class _Pieces:
         """Add `constant` to every row, then one value per row with its length."""
         lengths = [*map(len, values)]
         if lengths.count(lengths[0]) == len(lengths):
-            self.parts.append(repeat(self.constant + _LENGTHS[lengths[0]]))
+            self.parts.append(repeat(self.constant + LENGTHS[lengths[0]]))
         else:
-            self.parts += [repeat(self.constant), map(_LENGTHS.__getitem__, lengths)]
+            self.parts += [repeat(self.constant), map(LENGTHS.__getitem__, lengths)]
         self.parts.append(values)
         self.constant = b""
 
@@ -123,7 +124,7 @@ def _present(row: Sequence[bytes | None]) -> list[bytes | None]:
 
 def _cells(start: bytes, values: Sequence[bytes | None]) -> list[bytes]:
     """Return the encoded cell of a column for each row; empty bytes for a row without a value."""
-    lengths = _LENGTHS
+    lengths = LENGTHS
     return [
         b"" if value is None else b"".join((start, lengths[len(value)], value, _STOP))
         for value in values

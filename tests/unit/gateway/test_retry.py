@@ -43,6 +43,7 @@ _REPEATABLE: list[Operation[Any]] = [
     ops.MutateRow("t", _STAMPED),
     ops.MutateRows("t", (_STAMPED, _STAMPED)),
     ops.PutRows("t", (b"d:a",), ((b"r", b"1"),), 7),
+    ops.PutStampedRows("t", (ops.StampedRows((b"d:a",), ((b"r", b"1"),), ((7,),)),)),
     ops.OpenScanner(Scan("t", KeyRange())),
     ops.Ping(),
 ]
@@ -68,6 +69,7 @@ _UNREPEATABLE: list[Operation[Any]] = [
     ops.MutateRows("t", (_STAMPED, _PUT)),
     ops.PutRows("t", (b"d:a",), ((b"r", b"1"),)),
     ops.PutRows("t", (b"d:a",), ((b"r", b"1"),), 2**63 - 1),
+    ops.PutStampedRows("t", (ops.StampedRows((b"d:a",), ((b"r", b"1"),), ((2**63 - 1,),)),)),
     ops.Sleep(1.0),
     ops.Together(()),
     ops.SideBySide(()),

@@ -68,6 +68,7 @@ _ATOMIC: list[Operation[Any]] = [
     ops.MutateRows("t", (_PUT, _PUT_AT_7)),
     ops.MutateRows("t", (_PUT, _PUT_FOR_1_S)),
     ops.OpenScanner(ops.Scan("t", is_timeline=True)),
+    ops.PutStampedRows("t", (ops.StampedRows((b"d:a",), ((b"r", b"1"),), ((7,),)),)),
 ]
 
 

@@ -2,8 +2,10 @@
 
 1. The new table is created, and closed: its record contradicts every class.
 2. Both tables are taken for exclusive use.
-3. All rows are copied, with the timestamps of their cells. The writes may be repeated.
-4. Every row is compared with its copy, and the copies are counted.
+3. All rows are copied, with the timestamps of their cells. The writes may be repeated. A digest of
+   the copies is computed on the way, and saved with the position.
+4. The new table is read for its digest. If it is another one, each row is compared with its copy,
+   and the new table is read again.
 5. The old table is closed, then the new one is opened, and its indexes are built.
 
 The old table keeps its rows until it is dropped. A run after a crash continues with its phase.
@@ -11,70 +13,51 @@ The old table keeps its rows until it is dropped. A run after a crash continues 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
 
-from hbase_orm.binding.bound_model import BoundModel
-from hbase_orm.binding.table_creation.existing_tables import TableWarnings, described
-from hbase_orm.binding.table_creation.model_tables import create
+from hbase_orm.binding.table_creation.existing_tables import described
 from hbase_orm.binding.table_creation.table_records import new_table_id
-from hbase_orm.errors import ConfigurationError
 from hbase_orm.index.catalog import index_steps
 from hbase_orm.index.catalog.catalog import catalog_descriptor
 from hbase_orm.index.entries.targets import GUARD_FAMILY
-from hbase_orm.index.upkeep.table_pages import get_rows, scan_page
 from hbase_orm.migrate.operations import record_edits as edits
 from hbase_orm.migrate.operations.migrated_table import MigratedTable
 from hbase_orm.migrate.operations.operation import Checkpoint
 from hbase_orm.migrate.operations.rebuilt import models_of
 from hbase_orm.migrate.operations.refusals import RefusedRowsError, mismatch, unsupported
-from hbase_orm.migrate.operations.rows.row_edits import MISFITS, after_page
+from hbase_orm.migrate.operations.rows.copied_rows import CopiedRows
+from hbase_orm.migrate.operations.rows.kept_cells import KeptCells, kept_cells
+from hbase_orm.migrate.operations.rows.pipelined_walk import PipelinedWalk
+from hbase_orm.migrate.operations.rows.row_copies import RowsDigest
 from hbase_orm.migrate.operations.rows.row_mapping import RowMapping
-from hbase_orm.migrate.operations.rows.row_walk import (
-    PageOutcome,
-    PageWork,
-    RowFailure,
-    RowWalk,
-    WalkPosition,
-    failure_text,
-)
+from hbase_orm.migrate.operations.rows.row_walk import RowWalk, WalkPosition
 from hbase_orm.migrate.operations.rows.steps import NoCheckpoint, PhaseCheckpoint, phase_of
 from hbase_orm.migrate.operations.tables import DropTable, refuse_existing
 from hbase_orm.model import Model
 from hbase_orm.numbering.create_tables import create_if_missing
-from hbase_orm.ops import (
-    CreateTable,
-    GetVersionsOfRows,
-    KeyRange,
-    MutateRows,
-    Protocol,
-    RetryPolicy,
-    Row,
-    RowMutation,
-    StoredVersion,
-    ask_with_retry,
-    run_all,
-)
+from hbase_orm.ops import CreateTable, FamilyDescriptor, Protocol
 from hbase_orm.record.declaration import Declaration, TableRecord
 from hbase_orm.record.store import change_record
 
 _CREATE: Final = "create"
 _COPY: Final = "copy"
-_VERIFY: Final = "verify"
-_COUNT: Final = "count"
+_CHECK: Final = "check"
+_COMPARE: Final = "compare"
 _OPEN: Final = "open"
-_PHASES: Final = ("", _CREATE, _COPY, _VERIFY, _COUNT, _OPEN)
 _ROWS: Final = "rows of the old table"
-_VERSIONS: Final = 1000
-
-BATCH_ROWS: Final = 500
-"""The most rows of a put; those of a page are put in parallel."""
-
-_StoredCells = dict[tuple[bytes, int], bytes]
-"""Values by column and timestamp."""
+_EXPECTED: Final = "digest of the copies"
+_HORIZON: Final = "compared cells last until"
+_MERGED: Final = (
+    "the new table does not have as many rows as the old one: rows get the same row key"
+)
+_OTHER_ROWS: Final = "the new table has rows that are no copies of rows of the old one"
+_PAGES: Final = {"most_rows": 4000, "least_page_rows": 1000}
+"""Few large pages: decoding rows is most of the work, and many threads would only delay it."""
+_IS_COMPARED: Final = "each row is compared"
 
 
 @dataclass
@@ -89,9 +72,11 @@ class ExclusiveCopy:
     source: MigratedTable
     target: MigratedTable
     _mappings: list[RowMapping] = field(default_factory=list[RowMapping])
-    _created: set[str] = field(default_factory=set[str])
     _table_id: str = ""
-    _versions: dict[str, bool] = field(default_factory=dict[str, bool])
+    _begun_ms: int = 0
+    _old_families: dict[str, list[FamilyDescriptor]] = field(
+        default_factory=dict[str, list[FamilyDescriptor]]
+    )
 
     def run(self, checkpoint: Checkpoint) -> None:
         """Copy the rows; continue where an earlier run stopped.
@@ -119,7 +104,8 @@ class ExclusiveCopy:
             for table in (self.source, self.target):
                 uses.enter_context(table.exclusively(f"move of the rows of {self.source.name}"))
             self._table_id = self.target.record_id()
-            rows = self._copy(checkpoint, tables, int(kept.get(_ROWS, "-1")))
+            self._begun_ms = self._now_ms
+            rows = self._copy(checkpoint, tables)
             PhaseCheckpoint(checkpoint, _OPEN, {_ROWS: str(rows)}).save({})
             self._open()
             self._build_indexes(list(new.values()))
@@ -190,30 +176,102 @@ class ExclusiveCopy:
 
     # --- rows -------------------------------------------------------------------------------------
 
-    def _copy(self, checkpoint: Checkpoint, tables: Sequence[str], known: int) -> int:
-        """Copy, compare and count the rows; return their number."""
-        begun, _ = phase_of(checkpoint)
-        place = _PHASES.index(begun)
-        if place <= _PHASES.index(_COPY):
-            copied = PhaseCheckpoint(checkpoint, _COPY, {})
-            position = self._walk("copy rows", self._copied_page, tables, copied)
-            known = position.rows
-        if place <= _PHASES.index(_VERIFY):
-            verified = PhaseCheckpoint(checkpoint, _VERIFY, {_ROWS: str(known)})
-            self._walk("compare rows", self._compared_page, tables, verified)
-        if place <= _PHASES.index(_COUNT):
-            counted = PhaseCheckpoint(checkpoint, _COUNT, {_ROWS: str(known)})
-            copies = self.target.existing(self.target.after)
-            count = self._walk("count rows", self._counted_page, copies, counted).rows
-            self._refuse_merged(known, count)
-        return known
+    def _copy(self, checkpoint: Checkpoint, tables: Sequence[str]) -> int:
+        """Copy the rows, and compare the tables; return the number of rows."""
+        begun, saved = phase_of(checkpoint)
+        if begun in {_CREATE, _COPY}:
+            saved = self._copied(checkpoint, tables, saved)
+            begun = _CHECK
+        while begun != _OPEN:
+            if begun == _COMPARE:
+                saved = self._compared(checkpoint, tables, saved)
+            begun = self._checked(checkpoint, tables, saved)
+        return int(saved[_ROWS])
 
-    def _walk(
-        self, step: str, page: PageWork, tables: Sequence[str], checkpoint: Checkpoint
-    ) -> WalkPosition:
-        position = RowWalk(self.source, step, page, checkpoint).run(tables)
+    def _copied(
+        self, checkpoint: Checkpoint, tables: Sequence[str], saved: Mapping[str, str]
+    ) -> dict[str, str]:
+        kept = self._kept(tables)
+        horizon = saved.get(_HORIZON) or str(kept.horizon_ms(self._now_ms))
+        copied = PhaseCheckpoint(checkpoint, _COPY, {_HORIZON: horizon})
+        rows = self._rows(tables, kept, horizon)
+        walk = PipelinedWalk(self.source, "copy rows", rows.copied_page, copied, **_PAGES)
+        position = walk.run(tables)
+        self._refuse_failed(checkpoint, position)
+        expected = position.digest.encode()
+        return {_ROWS: str(position.rows), _HORIZON: horizon, _EXPECTED: expected}
+
+    def _checked(
+        self, checkpoint: Checkpoint, tables: Sequence[str], saved: Mapping[str, str]
+    ) -> str:
+        """Compare the digests of both tables; return the next phase.
+
+        If they differ, each row is compared next, so that the error names those that differ; also
+        if cells may have expired that were to be compared.
+        """
+        kept, horizon = self._kept(tables), saved[_HORIZON]
+        work = self._rows(tables, kept, horizon).stored_page
+        checked = PhaseCheckpoint(checkpoint, _CHECK, saved)
+        known = int(saved[_ROWS])
+        walk = RowWalk(self.source, "check rows", work, checked, expected_rows=known, **_PAGES)
+        stored = walk.run(self.target.existing(self.target.after)).digest
+        expected = RowsDigest.decode(saved[_EXPECTED])
+        if kept.has_passed(int(horizon), self._now_ms):
+            return _COMPARE
+        if stored == expected:
+            return _OPEN
+        if _IS_COMPARED in saved:
+            self._refuse_differing(checkpoint, expected, stored)
+        return _COMPARE
+
+    def _compared(
+        self, checkpoint: Checkpoint, tables: Sequence[str], saved: Mapping[str, str]
+    ) -> dict[str, str]:
+        """Compare each row with its copy, to name those that differ."""
+        kept = self._kept(tables)
+        if phase_of(checkpoint)[0] != _COMPARE:
+            taken_ms = self._now_ms - self._begun_ms
+            horizon_ms = kept.horizon_ms(self._now_ms, taken_ms)
+            saved = {_ROWS: saved[_ROWS], _HORIZON: str(horizon_ms)}
+        work = self._rows(tables, kept, saved[_HORIZON]).compared_page
+        compared = PhaseCheckpoint(checkpoint, _COMPARE, saved)
+        position = RowWalk(self.source, "compare rows", work, compared).run(tables)
+        self._refuse_failed(checkpoint, position)
+        return {**saved, _EXPECTED: position.digest.encode(), _IS_COMPARED: "yes"}
+
+    def _rows(self, tables: Sequence[str], kept: KeptCells, horizon: str) -> CopiedRows:
+        families = self._families(tables)
+        with_versions = frozenset(
+            name for name, each in families.items() if any(family.versions > 1 for family in each)
+        )
+        context = self.source.runtime.guard_context
+        return CopiedRows(
+            self._mappings, kept, with_versions, int(horizon), self._table_id, context
+        )
+
+    def _kept(self, tables: Sequence[str]) -> KeptCells:
+        old = [family for each in self._families(tables).values() for family in each]
+        return kept_cells(
+            [(each.source.schema, each.target.schema) for each in self._mappings], old
+        )
+
+    def _families(self, tables: Sequence[str]) -> dict[str, list[FamilyDescriptor]]:
+        """Return the data families of the old tables as they are."""
+        for name in tables:
+            if name not in self._old_families:
+                descriptor = self.source.run(described(name))
+                families = () if descriptor is None else descriptor.families
+                self._old_families[name] = [e for e in families if e.name != GUARD_FAMILY]
+        return self._old_families
+
+    @property
+    def _now_ms(self) -> int:
+        return self.source.runtime.guard_context.now_ms()
+
+    def _refuse_failed(self, checkpoint: Checkpoint, position: WalkPosition) -> None:
         if position.failed:
             named = [f"{each.table} {each.row!r}: {each.reason}" for each in position.failures[:10]]
+            self._begin_again(checkpoint)
             raise RefusedRowsError(
                 "rows of the old table do not decode, do not fit the new one, or differ from "
                 "their copies",
@@ -222,126 +280,23 @@ class ExclusiveCopy:
                 first=named,
                 fix="change or delete these rows; then drop the new table, and run it again",
             )
-        return position
 
-    def _refuse_merged(self, rows: int, copies: int) -> None:
-        if rows != copies:
-            raise RefusedRowsError(
-                "the new table does not have as many rows as the old one: rows get the same row "
-                "key",
-                table=self.source.name,
-                rows=rows,
-                copies=copies,
-                fix="give the new row key more fields; drop the new table, and run it again",
-            )
-
-    def _copied_page(self, name: str, key_range: KeyRange, rows: int) -> Protocol[PageOutcome]:
-        page, mapped, failures = yield from self._mapped_page(name, key_range, rows)
-        batches = [
-            MutateRows(table, tuple(mutations[start : start + BATCH_ROWS]))
-            for table, mutations in mapped.items()
-            for start in range(0, len(mutations), BATCH_ROWS)
-        ]
-        yield from run_all([ask_with_retry(batch, self._retries) for batch in batches])
-        done = sum(map(len, mapped.values()))
-        return PageOutcome(len(page), after_page(page), done, tuple(failures))
-
-    def _compared_page(self, name: str, key_range: KeyRange, rows: int) -> Protocol[PageOutcome]:
-        page, mapped, failures = yield from self._mapped_page(name, key_range, rows)
-        for table, mutations in mapped.items():
-            copies = yield from self._cells_of(table, [mutation.row for mutation in mutations])
-            for mutation, cells in zip(mutations, copies, strict=True):
-                if not _has_cells(mutation, cells):
-                    failures.append(RowFailure(table, mutation.row, "the copy has other cells"))
-        return PageOutcome(len(page), after_page(page), 0, tuple(failures))
-
-    def _counted_page(self, name: str, key_range: KeyRange, rows: int) -> Protocol[PageOutcome]:
-        page = yield from scan_page(name, (), key_range, rows, self.source.runtime.guard_context)
-        return PageOutcome(len(page), after_page(page))
-
-    def _mapped_page(
-        self, name: str, key_range: KeyRange, rows: int
-    ) -> Protocol[tuple[list[Row], dict[str, list[RowMutation]], list[RowFailure]]]:
-        """Return the rows of a page, their copies by table, and those that do not fit."""
-        context = self.source.runtime.guard_context
-        families = tuple(
-            each for each in self._mappings[0].source.schema.family_names if each != GUARD_FAMILY
+    def _refuse_differing(
+        self, checkpoint: Checkpoint, rows: RowsDigest, copies: RowsDigest
+    ) -> None:
+        """Raise an error for tables of different digests, though each row has its copy."""
+        self._begin_again(checkpoint)
+        what, fix = _OTHER_ROWS, "drop the new table, and run it again, while nobody writes it"
+        if copies.rows < rows.rows:
+            what = _MERGED
+            fix = "give the new row key more fields; drop the new table, and run it again"
+        raise RefusedRowsError(
+            what, table=self.source.name, rows=rows.rows, copies=copies.rows, fix=fix
         )
-        page = yield from scan_page(name, families, key_range, rows, context)
-        if not page:
-            return page, {}, []
-        stored: Sequence[Sequence[StoredVersion] | None] = [None] * len(page)
-        if (yield from self._keeps_versions(name)):
-            keys = tuple(row.key for row in page)
-            request = GetVersionsOfRows(name, keys, families, _VERSIONS)
-            stored = yield from ask_with_retry(request, self._retries)
-        mapped: dict[str, list[RowMutation]] = {}
-        failures: list[RowFailure] = []
-        for row, versions in zip(page, stored, strict=True):
-            try:
-                bound, mutation = yield from self._mapped_row(name, row, versions)
-            except ConfigurationError:
-                raise
-            except MISFITS as error:
-                failures.append(RowFailure(name, row.key, failure_text(error)))
-            else:
-                yield from self._ensure(bound)
-                mapped.setdefault(bound.schema.table, []).append(mutation)
-        return page, mapped, failures
 
-    def _mapped_row(
-        self, table: str, row: Row, versions: Sequence[StoredVersion] | None
-    ) -> Protocol[tuple[BoundModel, RowMutation]]:
-        for mapping in self._mappings:
-            if mapping.source.is_own is None or mapping.source.is_own(row.key):
-                start = mapping.source.tables.start_of_table(table)
-                placed = mapping.source
-                placed = placed if start is None else placed.with_table_at(start)
-                return (yield from mapping.row(placed, row, versions))
-        message = "no model has the record type of the row"
-        raise ValueError(message)
-
-    def _keeps_versions(self, table: str) -> Protocol[bool]:
-        """Return whether a table, as it is, keeps several versions of a cell."""
-        if table not in self._versions:
-            descriptor = yield from described(table)
-            families = () if descriptor is None else descriptor.families
-            self._versions[table] = any(
-                each.versions > 1 for each in families if each.name != GUARD_FAMILY
-            )
-        return self._versions[table]
-
-    def _cells_of(self, table: str, keys: Sequence[bytes]) -> Protocol[list[_StoredCells]]:
-        """Return the stored values of rows by column and timestamp."""
-        if (yield from self._keeps_versions(table)):
-            request = GetVersionsOfRows(table, tuple(keys), (), _VERSIONS)
-            stored = yield from ask_with_retry(request, self._retries)
-            return [
-                {(each.column, each.timestamp_ms): each.value for each in versions}
-                for versions in stored
-            ]
-        rows = yield from get_rows(table, keys, self.source.runtime.guard_context)
-        return [
-            {}
-            if row is None
-            else {(column, cell.timestamp_ms): cell.value for column, cell in row.cells.items()}
-            for row in rows
-        ]
-
-    def _ensure(self, bound: BoundModel) -> Protocol[None]:
-        """Create the table of a period when its first row comes."""
-        name = bound.schema.table
-        if bound.tables.declared == name or name in self._created:
-            return
-        if (yield from described(name)) is None:
-            warnings = TableWarnings()
-            yield from create(bound, self._table_id, warnings)
-            warnings.log()
-        self._created.add(name)
-
-    @property
-    def _retries(self) -> RetryPolicy:
-        return self.source.runtime.guard_context.retries
+    def _begin_again(self, checkpoint: Checkpoint) -> None:
+        """Make the next run copy all rows again."""
+        PhaseCheckpoint(checkpoint, _CREATE, {}).save({})
 
     # --- after ------------------------------------------------------------------------------------
 
@@ -366,9 +321,3 @@ class ExclusiveCopy:
                 rows_per_second=options.rows_per_second,
                 gateway_timeout_s=options.gateway_timeout_s,
             )
-
-
-def _has_cells(mutation: RowMutation, stored: _StoredCells) -> bool:
-    return all(
-        stored.get((put.column, put.timestamp_ms or 0)) == put.value for put in mutation.puts
-    )

@@ -8,16 +8,21 @@ one round, so what is done to a row must be safe to repeat.
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Any, Final, Generic, TypeVar
 
 from hbase_orm.index.catalog.entry import BuildRange
 from hbase_orm.index.catalog.index_steps import ranges_of
-from hbase_orm.index_admin.pace import RowPace, fraction_of
+from hbase_orm.index_admin.pace import ROUND_ROWS, RowPace, fraction_of
 from hbase_orm.migrate.operations.migrated_table import MigratedTable
 from hbase_orm.migrate.operations.operation import Checkpoint, Progress
+from hbase_orm.migrate.operations.rows.row_copies import RowsDigest
 from hbase_orm.ops import KeyRange, ListRegions, Protocol, RenewTimeLimit, ask, run_all
+
+P = TypeVar("P")
+R = TypeVar("R")
 
 LEAST_PAGE_ROWS: Final = 20
 MOST_SAMPLES: Final = 10
@@ -88,6 +93,7 @@ class PageOutcome:
         changed: The number of rows that were changed.
         failures: The rows that were left as they are.
         samples: Some changed rows.
+        digest: The digest of the rows that are compared with those of another table.
     """
 
     rows: int
@@ -95,6 +101,7 @@ class PageOutcome:
     changed: int = 0
     failures: tuple[RowFailure, ...] = ()
     samples: tuple[RowSample, ...] = ()
+    digest: RowsDigest = RowsDigest()  # noqa: RUF009 - frozen
 
 
 PageWork = Callable[[str, KeyRange, int], Protocol[PageOutcome]]
@@ -111,6 +118,8 @@ class WalkPosition:
         changed: The number of rows that were changed.
         failed: The number of rows that were left as they are.
         failures: The first of them.
+        digest: The digest of the rows of all pages. It is saved together with the ranges, so that a
+            page that is read again after a crash counts once.
     """
 
     ranges: tuple[tuple[str, BuildRange], ...]
@@ -118,6 +127,7 @@ class WalkPosition:
     changed: int = 0
     failed: int = 0
     failures: tuple[RowFailure, ...] = ()
+    digest: RowsDigest = RowsDigest()  # noqa: RUF009 - frozen
 
     @property
     def fraction(self) -> float:
@@ -140,6 +150,7 @@ class WalkPosition:
             **ranges,
             **{name: str(count) for name, count in counts.items()},
             "failures": json.dumps(named),
+            "digest": self.digest.encode(),
         }
 
     @classmethod
@@ -155,6 +166,7 @@ class WalkPosition:
             int(position["changed"]),
             int(position["failed"]),
             tuple(RowFailure(table, bytes.fromhex(row), why) for table, row, why in named),
+            RowsDigest.decode(position["digest"]),
         )
 
     def after(self, place: int, outcome: PageOutcome) -> WalkPosition:
@@ -170,6 +182,7 @@ class WalkPosition:
             changed=self.changed + outcome.changed,
             failed=self.failed + len(outcome.failures),
             failures=failures,
+            digest=self.digest.plus(outcome.digest),
         )
 
 
@@ -185,30 +198,36 @@ def _range_of(text: str) -> tuple[str, BuildRange]:
 
 
 @dataclass
-class RowWalk:
+class Walk(ABC, Generic[P]):
     """The walk of one step over the rows of tables.
 
     Attributes:
         table: The table, or the tables of a pattern.
         step: The name of the step, for the progress.
-        work: What is done to each page.
+        work: A function from a table, a range and the most rows to the work on the first page of
+            the range.
         checkpoint: Where the position is saved.
         expected_rows: How many rows there are about; 0 if unknown. Without it the finished fraction
             is estimated by the row keys.
+        most_rows: The largest number of rows of a round.
+        least_page_rows: The number of rows that a page should have at least: with fewer rows, pages
+            of fewer ranges are read in a round.
     """
 
     table: MigratedTable
     step: str
-    work: PageWork
+    work: Callable[[str, KeyRange, int], Protocol[P]]
     checkpoint: Checkpoint
     expected_rows: int = 0
-    _samples: list[RowSample] = field(default_factory=list[RowSample])
+    most_rows: int = ROUND_ROWS
+    least_page_rows: int = LEAST_PAGE_ROWS
+    _samples: list[RowSample] = field(init=False, default_factory=list[RowSample])
 
     def run(self, tables: Sequence[str]) -> WalkPosition:
         """Walk over all rows, or over those that an earlier run left; return the final position."""
         runtime, options = self.table.runtime, self.table.migration.options
         position = WalkPosition.decode(self.checkpoint.position) or self._start(tables)
-        pace = RowPace(options.rows_per_second, runtime.catalog.monotonic_s)
+        pace = RowPace(options.rows_per_second, runtime.catalog.monotonic_s, self.most_rows)
         begun_s, begun_at = runtime.catalog.monotonic_s(), self._fraction(position)
         while not position.is_done:
             position = self._round(position, pace)
@@ -231,21 +250,15 @@ class RowWalk:
         self._save(position)
         return position
 
+    @abstractmethod
     def _round(self, position: WalkPosition, pace: RowPace) -> WalkPosition:
-        left = [n for n, (_, each) in enumerate(position.ranges) if each.next is not None]
-        most = max(1, pace.round_rows // LEAST_PAGE_ROWS)
-        chosen = left[: min(self.table.runtime.parallel, most)]
-        page_rows = max(1, pace.round_rows // len(chosen))
-        pages = [self._page(*position.ranges[n], page_rows) for n in chosen]
-        outcomes = self.table.run(_paced(pages, pace))
-        for place, outcome in zip(chosen, outcomes, strict=True):
-            position = position.after(place, outcome)
-            self._samples += outcome.samples[: MOST_SAMPLES - len(self._samples)]
-        return position
+        """Work on the next page of several ranges; return the position after them."""
 
-    def _page(self, table: str, each: BuildRange, rows: int) -> Protocol[PageOutcome]:
-        start = each.start if each.next is None else each.next
-        return self.work(table, KeyRange(start, each.stop or None), rows)
+    def _chosen(self, position: WalkPosition, pace: RowPace) -> list[int]:
+        """Return the numbers of the ranges whose next pages are read in one round."""
+        left = [n for n, (_, each) in enumerate(position.ranges) if each.next is not None]
+        most = max(1, pace.round_rows // self.least_page_rows)
+        return left[: min(self.table.runtime.parallel, most)]
 
     def _save(self, position: WalkPosition) -> None:
         self.checkpoint.save(position.encode())
@@ -267,12 +280,39 @@ class RowWalk:
         )
 
 
-def _paced(pages: Sequence[Protocol[PageOutcome]], pace: RowPace) -> Protocol[list[PageOutcome]]:
+@dataclass
+class RowWalk(Walk[PageOutcome]):
+    """A walk that does the whole work on its pages, round by round."""
+
+    def _round(self, position: WalkPosition, pace: RowPace) -> WalkPosition:
+        chosen = self._chosen(position, pace)
+        page_rows = max(1, pace.round_rows // len(chosen))
+        pages = [self.work(*page_start(position, n), page_rows) for n in chosen]
+        outcomes = self.table.run(paced(run_all(pages), rows_of, pace))
+        for place, outcome in zip(chosen, outcomes, strict=True):
+            position = position.after(place, outcome)
+            self._samples += outcome.samples[: MOST_SAMPLES - len(self._samples)]
+        return position
+
+
+def page_start(position: WalkPosition, place: int) -> tuple[str, KeyRange]:
+    """Return the table and what is left of the range with this number."""
+    table, each = position.ranges[place]
+    return table, KeyRange(each.start if each.next is None else each.next, each.stop or None)
+
+
+def rows_of(outcomes: Sequence[PageOutcome]) -> int:
+    """Return the number of rows of pages."""
+    return sum(outcome.rows for outcome in outcomes)
+
+
+def paced(work: Protocol[R], count: Callable[[R], int], pace: RowPace) -> Protocol[R]:
+    """Run the work of one round, and keep the pace of its rows."""
     yield from ask(RenewTimeLimit())
-    outcomes: list[PageOutcome] = yield from run_all(pages)
+    result = yield from work
     yield from ask(RenewTimeLimit())
-    yield from pace.keep(sum(outcome.rows for outcome in outcomes))
-    return outcomes
+    yield from pace.keep(count(result))
+    return result
 
 
 def failure_text(error: BaseException) -> str:

@@ -148,6 +148,7 @@ def test_a_position_is_the_same_after_encoding() -> None:
         "changed": "5",
         "failed": "1",
         "failures": '[["t", "00ff", "why"]]',
+        "digest": "6 ff",
         "range 0": "ns:t -61 done",
         "range 1": "ns:t 61- 62",
     }
