@@ -11,6 +11,8 @@ reports that instead of choosing one. Salting by hand has the same fault and doe
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from examples.program import ask, run
 from hbase_orm import (
     Engine,
@@ -46,6 +48,7 @@ class Ticket(Model, table="tickets"):
     title: Mapped[str] = column(d, "t")
 
     __rowkey__ = rowkey(RandomSalt(4, form=lambda n: b"abcd"[n : n + 1] + b"-"), name)
+    __lint__: ClassVar = {"salt-random": "the example shows what a random salt costs"}
 
 
 NAMES = ["foo0001", "foo0002", "foo0003", "foo0004"]

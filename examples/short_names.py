@@ -15,7 +15,7 @@ The hour of this table is such a number. Nothing is found by the middle or the e
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from examples.program import ask, run
 from hbase_orm import Engine, Family, Key, Mapped, Model, codecs, column, key, rowkey, select
@@ -37,6 +37,7 @@ class Separated(Visits, table="visits_separated"):
 
     site: Key[str] = key(codecs.text(separator=b"_"))
     __rowkey__ = rowkey(site, Visits.hour)
+    __lint__: ClassVar = {"key-separator": "the example shows which sites are refused"}
 
 
 class Padded(Visits, table="visits_padded"):
@@ -44,6 +45,7 @@ class Padded(Visits, table="visits_padded"):
 
     site: Key[str] = key(codecs.text(width_bytes=8, pad=b"x"))
     __rowkey__ = rowkey(site, Visits.hour)
+    __lint__: ClassVar = {"key-padding": "the example shows which sites are refused"}
 
 
 class Coded(Visits, table="visits_coded"):

@@ -13,6 +13,7 @@ before the first of them. Written as conditions on time, the library puts the en
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from typing import ClassVar
 
 from examples.program import ask, run
 from hbase_orm import Engine, Family, Key, Mapped, Model, codecs, column, key, select
@@ -25,6 +26,8 @@ class Operation(Model, table="user_ops"):
     user: Key[int] = key(codecs.digits(10, digit_reversed=True))
     at: Key[datetime] = key(codecs.millis(desc=True))
     action: Mapped[str] = column(d, "a")
+
+    __lint__: ClassVar = {"regions-one": "five rows; a large table has splits=16"}
 
 
 T0 = datetime(2014, 5, 13, 16, 53, 20, tzinfo=UTC)  # 1400000000000 ms

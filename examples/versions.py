@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import time
 from datetime import UTC, datetime, timedelta
+from typing import ClassVar
 
 from examples.program import answer, run
 from hbase_orm import Engine, Family, Key, Mapped, Model, Session, column, key, select
@@ -28,6 +29,8 @@ class Config(Model, table="configs"):
     name: Key[str] = key()
     value: Mapped[str | None] = column(e, "c1", default=None)
 
+    __lint__: ClassVar = {"versions-as-rows": "the example reads a row as it was, by its versions"}
+
 
 class Forgetful(Model, table="configs_forgetful"):
     """The same without the option."""
@@ -35,6 +38,8 @@ class Forgetful(Model, table="configs_forgetful"):
     e = Family(versions=100)
     name: Key[str] = key()
     value: Mapped[str | None] = column(e, "c1", default=None)
+
+    __lint__: ClassVar = {"versions-as-rows": "the example reads a row as it was, by its versions"}
 
 
 class Brief(Model, table="configs_brief"):
@@ -45,6 +50,11 @@ class Brief(Model, table="configs_brief"):
     name: Key[str] = key()
     value: Mapped[str | None] = column(d, "v", default=None)
     kept: Mapped[str | None] = column(k, "v", default=None)
+
+    __lint__: ClassVar = {
+        "families-unlike": "the example shows both lifetimes side by side",
+        "ttl-min-versions": "the last value shall stay",
+    }
 
 
 def at(timestamp_ms: int) -> datetime:

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 from weakref import WeakSet
 
 from hbase_orm.binding.clean_up import CleanUp
@@ -25,6 +25,7 @@ from hbase_orm.index.entries.guard_cell import NONCE_BYTES
 from hbase_orm.index.entries.targets import GUARDED_RETRIES, GuardContext
 from hbase_orm.moving.moved_requests import through_moves
 from hbase_orm.ops import Protocol
+from hbase_orm.query import Select
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -40,6 +41,8 @@ class Runtime(Runner):
         clean_up: The object that deletes stale index entries after the writes that left them.
         open_reads: The reads that have not ended or been closed yet.
         exclusive_tables: The tables that this engine uses exclusively.
+        statement_watchers: The functions that are called with each statement that was planned to be
+            run. Threads call them side by side.
     """
 
     def __init__(
@@ -84,6 +87,7 @@ class Runtime(Runner):
         self.open_reads = OpenReads()
         self.row_locks = RowLocks()
         self.exclusive_tables = ExclusiveTables(self, now_ms)
+        self.statement_watchers: list[Callable[[Select[Any]], None]] = []
         self.clean_up = CleanUp(lambda: self.patience().execute)
         self.clock = WriteClock(now_ms, monotonic_s, timestamps=timestamps)
         context = GuardContext(
@@ -123,6 +127,11 @@ class Runtime(Runner):
         then = None if after is None else partial(self._run_after, after)
         moved = through_moves(reading, self.writer.moves, self.guard_context)
         return self.open_reads.handle(stream(moved, self.answering(), self.each, after=then))
+
+    def show_statement(self, stmt: Select[Any]) -> None:
+        """Call the watchers with a statement that was planned and is about to be run."""
+        for watcher in tuple(self.statement_watchers):
+            watcher(stmt)
 
     def _run_after(self, after: Callable[[], Protocol[None] | None]) -> None:
         protocol = after()

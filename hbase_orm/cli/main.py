@@ -21,6 +21,7 @@ TOPICS = {
     "explain": "hbase_orm.cli.explain:explain",
     "index": "hbase_orm.cli.index:index",
     "key": "hbase_orm.cli.key:key",
+    "lint": "hbase_orm.cli.advice_commands.lint:lint_command",
     "server": "hbase_orm.cli.server:server",
     "tables": "hbase_orm.cli.tables:tables",
     "init": "hbase_orm.cli.migration_commands.new:init",

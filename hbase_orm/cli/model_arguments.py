@@ -42,9 +42,14 @@ _INDEXES: Final = f"""{_SEVERAL}
 Without INDEX, all built indexes of the models are meant."""
 
 
-def several_models() -> _Decorator:
-    """Return a decorator that adds the argument `models`: a tuple of models, never empty."""
-    return _argument("models", _several, "[MODEL]...", _SEVERAL)
+def several_models(*, unless: str | None = None) -> _Decorator:
+    """Return a decorator that adds the argument `models`: a tuple of models, never empty.
+
+    Args:
+        unless: The name of an eager flag with which the command needs no models. If the flag is
+            given, the argument is an empty tuple.
+    """
+    return _argument("models", _several, "[MODEL]...", _SEVERAL, unless)
 
 
 def one_model() -> _Decorator:
@@ -79,6 +84,17 @@ def statement() -> _Decorator:
     return _argument("stmt", _statement, "[MODULE:NAME]", _STATEMENT)
 
 
+def statement_option(name: str, *, help: str) -> _Decorator:  # noqa: A002 - as in click
+    """Return a decorator that adds an option for statements; its value is a tuple of statements."""
+
+    def callback(_: click.Context, __: click.Parameter, texts: Sequence[str]) -> Any:
+        return tuple(_statement([text]) for text in texts)
+
+    return click.option(
+        name, "statements", multiple=True, callback=callback, metavar="MODULE:NAME", help=help
+    )
+
+
 def one_index() -> _Decorator:
     """Return a decorator that adds the argument `target`: a model and the name of an index."""
     return _argument("target", _one_index, "[MODEL] INDEX", _INDEX)
@@ -111,11 +127,17 @@ class IndexTargets:
 
 
 def _argument(
-    name: str, convert: Callable[[Sequence[str]], Any], metavar: str, note: str
+    name: str,
+    convert: Callable[[Sequence[str]], Any],
+    metavar: str,
+    note: str,
+    unless: str | None = None,
 ) -> _Decorator:
     """Return a decorator that adds an argument; `convert` makes its value from all given texts."""
 
     def callback(context: click.Context, _: click.Parameter, texts: Sequence[str]) -> Any:
+        if unless is not None and context.params.get(unless):
+            return ()
         return None if context.resilient_parsing else convert(texts)
 
     return click.argument(

@@ -68,6 +68,7 @@ class Model:
 
     __rowkey__: ClassVar[RowKey]
     __codecs__: ClassVar[Mapping[type, Codec[Any]]]
+    __lint__: ClassVar[Mapping[str, str]]
     __schema__: ClassVar[TableSchema]
     __mapping__: ClassVar[CompiledMapping]
     __checkers__: ClassVar[Mapping[str, Callable[[Any], Any]]]

@@ -213,6 +213,7 @@ class ImmediateWrites(KeyedWrites):
         bound = state.bound(stmt.model)
         state.note_changes_in_place()
         chosen = self._run(planned(stmt, bound, runtime.catalog))
+        runtime.show_statement(stmt)
         read = read_of(stmt, chosen, bound, runtime.writer)
         deleting = delete_rows(
             read.rows,

@@ -141,6 +141,7 @@ class Reader:
         bound, runtime = self._used(stmt), self._runtime
         request = page_request(stmt, size, token, bound=bound, now_ms=runtime.guard_context.now_ms)
         chosen = request.plan_from(runtime.run(planned(request.stmt, bound, runtime.catalog)))
+        runtime.show_statement(stmt)
         read = read_of(stmt, chosen, bound, runtime.writer)
         reading = request.page(read.rows, chosen, lambda obj: self._attach_whole(stmt, bound, obj))
         page = runtime.read(reading, read.after).result()
@@ -207,6 +208,7 @@ class Reader:
         """
         bound, runtime = self._used(stmt), self._runtime
         chosen = runtime.run(planned(stmt, bound, runtime.catalog))
+        runtime.show_statement(stmt)
         read = read_of(stmt, chosen, bound, runtime.writer)
         if not stmt.related:
             pages = runtime.read(read.rows, read.after)

@@ -1,0 +1,87 @@
+"""Rules about the regions of new tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+from uuid import UUID
+
+from hbase_orm.advise.remarks import LintRule, LintTarget, Remark
+from hbase_orm.advise.rising import is_rising
+from hbase_orm.advise.sizes import REGION_BYTES, count_text, row_bytes
+from hbase_orm.codecs import Codec
+from hbase_orm.codecs.fixed import Digits
+from hbase_orm.rowkey.leading import leading_bytes
+from hbase_orm.rowkey.reach import survey
+from hbase_orm.rowkey.splits import HASH_REGIONS
+
+_LEAST_HASH_BYTES: Final = 8
+
+
+def _unreachable(target: LintTarget) -> Iterator[Remark]:
+    schema = target.schema
+    if not schema.split_keys:
+        return
+    leading = leading_bytes(schema.row_layout)
+    reaches = survey(schema.split_keys, leading)
+    idle = [region for region in reaches if not region.is_reachable]
+    if not idle:
+        return
+    regions, used = len(reaches), len(reaches) - len(idle)
+    largest = max(region.share or 0 for region in reaches)
+    count = leading.count
+    fewest = regions if count is None else min(regions, count)
+    yield Remark(
+        "",
+        f"{len(idle)} of {regions} regions can never hold a row: row keys begin with {leading}",
+        f"{used} regions share {count_text(target.rows)} rows, and one has {largest:.0%} of the "
+        f"possible keys; evenly split, each of {fewest} has {1 / fewest:.0%}",
+        f'table=Table("{schema.table}", splits={fewest}), which divides the possible keys evenly',
+    )
+
+
+def _one_region(target: LintTarget) -> Iterator[Remark]:
+    schema = target.schema
+    first = schema.layout.parts[0]
+    is_even = first.derivation is None and _is_even(first.codec) and not is_rising(first, schema)
+    if schema.split_keys or schema.layout.table_period is not None or not is_even:
+        return
+    row = row_bytes(schema)
+    yield Remark(
+        "",
+        f"row keys begin with {first.name}, whose bytes are spread, but the table has one region",
+        f"one server takes all writes until the region has 10 GiB: about "
+        f"{count_text(REGION_BYTES // row)} rows of {row} bytes or more; with 16 regions each "
+        "takes 6.25 %",
+        f'table=Table("{schema.table}", splits={HASH_REGIONS})',
+    )
+
+
+def _is_even(codec: Codec[Any]) -> bool:
+    """Return whether the first bytes of values are likely to be spread evenly."""
+    if codec.python_type is UUID:
+        return True
+    if codec.python_type is bytes:
+        return (codec.width_bytes or 0) >= _LEAST_HASH_BYTES
+    return isinstance(codec, Digits) and codec.digit_reversed
+
+
+REGION_RULES: Final = (
+    LintRule(
+        "regions-unreachable",
+        "warning",
+        "split keys lie where no row key ever does",
+        "a region that no key reaches costs a server its memory, and leaves the load to the others",
+        "HBase Reference Guide, Rowkey Design: Relationship Between RowKeys and Region Splits",
+        _unreachable,
+    ),
+    LintRule(
+        "regions-one",
+        "note",
+        "keys that spread by themselves, in a table of one region",
+        "a new table has one region, on one server, unless it is split when it is made",
+        "HBase Reference Guide, Table Creation: Pre-Creating Regions; docs/row-keys.md",
+        _one_region,
+    ),
+)
+"""The rules of this module."""
