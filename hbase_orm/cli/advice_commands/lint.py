@@ -119,10 +119,14 @@ def _lines(shown: Sequence[Advice], advice: Sequence[Advice], models: int) -> It
             indent = "        " if line.startswith(" ") else ""
             yield from textwrap.wrap(line, _WIDTH, subsequent_indent=indent, break_on_hyphens=False)
         yield ""
-    counts = Counter("silenced" if each.silenced else f"{each.level}s" for each in advice)
-    parts = [f"{counts[kind]} {kind}" for kind in ("warnings", "notes", "silenced") if counts[kind]]
-    of_models = f"{models} model{'' if models == 1 else 's'}"
-    yield f"{of_models}: {', '.join(parts) or 'nothing to say'}"
+    counts = Counter("silenced" if each.silenced else each.level for each in advice)
+    parts = [_counted(counts[kind], kind) for kind in ("warning", "note") if counts[kind]]
+    parts += [f"{counts['silenced']} silenced"] if counts["silenced"] else []
+    yield f"{_counted(models, 'model')}: {', '.join(parts) or 'nothing to say'}"
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def _show_rules() -> None:
