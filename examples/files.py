@@ -30,7 +30,7 @@ class FileInfo(Model, table="files"):
     category: Mapped[str] = column(f, "c")
 
     __lint__: ClassVar = {
-        "key-text-number": "the design has digits, which people read in HBase's shell"
+        "number-as-text": "the design has digits, which people read in HBase's shell"
     }
 
 

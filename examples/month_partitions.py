@@ -77,7 +77,7 @@ class Purchase(Model, table=Table("purchases", splits="auto")):
         Offset("month", of=at, codec=codecs.strftime("-%d %H:%M:%S")),
     )
     __lint__: ClassVar = {
-        "key-text-number": "the design's keys are text, as its other programs read them"
+        "number-as-text": "the design's keys are text, as its other programs read them"
     }
 
 

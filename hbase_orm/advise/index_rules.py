@@ -51,7 +51,8 @@ def _is_rising(index: IndexSchema, schema: TableSchema) -> bool:
     codec = part.codec.part.codec if isinstance(part.codec, OrNone) else part.codec
     if isinstance(of, FunctionExpr):
         return of.function == "day" and is_rising_field(of.of.name, codec, schema)
-    is_date = issubclass(codec.python_type, date) and not issubclass(codec.python_type, datetime)
+    kind = codec.python_type
+    is_date = kind is str or (issubclass(kind, date) and not issubclass(kind, datetime))
     return not is_date and is_rising_field(part.name, codec, schema)
 
 

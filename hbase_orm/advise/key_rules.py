@@ -28,7 +28,7 @@ from hbase_orm.rowkey.parts import Part
 from hbase_orm.schema import TableSchema
 
 MOST_KEY_BYTES: Final = 100
-_RANDOM_NAMES: Final = re.compile(r"(.*_)?(rand|random|rnd|nonce|noise)(_.*)?")
+_RANDOM_NAMES: Final = re.compile(r"(.*_)?(rand|random|rnd)(_.*)?")
 _PERIOD_NAMES: Final = re.compile(r"(.*_)?(hour|day|date|week|month|minute|quarter|year)")
 _PER_SECOND: Final = {"micros": 1_000_000, "millis": 1000, "seconds": 1}
 _UNITS: Final = {"micros": "microsecond", "millis": "millisecond", "seconds": "second"}
@@ -93,7 +93,7 @@ def _random_suffix(target: LintTarget) -> Iterator[Remark]:
         is_random = getattr(factory, "__module__", "") == "random" or _RANDOM_NAMES.fullmatch(
             part.name
         )
-        if part.derivation is None and is_random and part.codec.python_type in {int, str, bytes}:
+        if part.derivation is None and is_random and part.codec.python_type is int:
             others = [name for name in layout.arguments if name != part.name]
             yield Remark(
                 part.name,
@@ -101,7 +101,7 @@ def _random_suffix(target: LintTarget) -> Iterator[Remark]:
                 "a random number at the end spreads nothing, and no get can compute it: each get "
                 f"by {listed(others) or 'the other fields'} is a scan instead of 1 request",
                 f"leave {part.name} out; to spread writes, write rowkey(Salt(16), "
-                f"{', '.join(others)})",
+                f"{', '.join(others)}); to tell rows apart, end the key with a UUID",
             )
 
 

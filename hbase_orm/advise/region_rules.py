@@ -12,7 +12,8 @@ from hbase_orm.advise.sizes import REGION_BYTES, count_text, row_bytes
 from hbase_orm.codecs import Codec
 from hbase_orm.codecs.fixed import Digits
 from hbase_orm.rowkey.leading import leading_bytes
-from hbase_orm.rowkey.reach import survey
+from hbase_orm.rowkey.nulls import OrNone
+from hbase_orm.rowkey.reach import LeadingBytes, survey
 from hbase_orm.rowkey.splits import HASH_REGIONS
 
 _LEAST_HASH_BYTES: Final = 8
@@ -20,23 +21,41 @@ _LEAST_HASH_BYTES: Final = 8
 
 def _unreachable(target: LintTarget) -> Iterator[Remark]:
     schema = target.schema
-    if not schema.split_keys:
-        return
+    table = f'table=Table("{schema.table}", splits=%d)'
     leading = leading_bytes(schema.row_layout)
-    reaches = survey(schema.split_keys, leading)
+    yield from _idle(schema.split_keys, leading, target, subject="", what="row keys", fix=table)
+    for index in schema.indexes:
+        values = leading_bytes(index.layout)
+        if values.is_whole and not index.unique:
+            values = values.then(leading)
+        if not index.salt and not isinstance(index.layout.parts[0].codec, OrNone):
+            split = f"{index.name} = Index(..., splits=%d)"
+            keys, name = index.split_keys, index.name
+            yield from _idle(keys, values, target, subject=name, what="entries", fix=split)
+
+
+def _idle(
+    split_keys: tuple[bytes, ...],
+    leading: LeadingBytes,
+    target: LintTarget,
+    *,
+    subject: str,
+    what: str,
+    fix: str,
+) -> Iterator[Remark]:
+    reaches = survey(split_keys, leading)
     idle = [region for region in reaches if not region.is_reachable]
     if not idle:
         return
     regions, used = len(reaches), len(reaches) - len(idle)
     largest = max(region.share or 0 for region in reaches)
-    count = leading.count
-    fewest = regions if count is None else min(regions, count)
+    fewest = regions if leading.count is None else min(regions, leading.count)
     yield Remark(
-        "",
-        f"{len(idle)} of {regions} regions can never hold a row: row keys begin with {leading}",
+        subject,
+        f"{len(idle)} of {regions} regions can never hold a row: {what} begin with {leading}",
         f"{used} regions share {count_text(target.rows)} rows, and one has {largest:.0%} of the "
         f"possible keys; evenly split, each of {fewest} has {1 / fewest:.0%}",
-        f'table=Table("{schema.table}", splits={fewest}), which divides the possible keys evenly',
+        f"{fix % fewest}, which divides the possible keys evenly",
     )
 
 

@@ -23,7 +23,8 @@ FEW_POINTS: Final = 8
 """So many values in front of a time still leave the writes in a few places."""
 
 _RISING_NAMES: Final = re.compile(
-    r"(.*_)?(ts|timestamp|epoch|seq|seqno|sequence|serial|millis|ms|created_at|updated_at)"
+    r"(.*_)?(ts|timestamp|epoch|seq|seqno|sequence)(_(ms|millis|us|s))?"
+    r"|(.*_)?(created|updated|received|inserted|event|log)_(at|time)?_?(ms|millis|ts|s)"
 )
 _TIME_TEXTS: Final = re.compile(r"(.*_)?(ts|timestamp|date|datetime|yyyymmdd|created_at)")
 _OF_THE_PAST: Final = re.compile(r"(.*_)?(born|birth|birthday|birthdate|dob)(_.*)?")

@@ -122,7 +122,9 @@ def _hides_range(target: LintTarget) -> Iterator[Remark]:
     if not isinstance(first.derivation, HashOf):
         return
     times = [
-        part.name for part in first.inputs if part.derivation is None and is_rising(part, schema)
+        part.name
+        for part in first.inputs
+        if part.derivation is None and issubclass(part.codec.python_type, (date, datetime))
     ]
     if not times:
         return

@@ -1,8 +1,9 @@
-"""Rules about values in row keys that are stored as text: numbers, padding and separators."""
+"""Rules about values that are stored as text: numbers, padding and separators."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, Final
 
 from hbase_orm.advise.remarks import LintRule, LintTarget, Remark, listed
@@ -23,48 +24,59 @@ _ZERO_SEPARATOR: Final = r'separator=b"\x00"'
 
 
 def _numbers_as_text(target: LintTarget) -> Iterator[Remark]:
-    savings = [each for part in target.schema.row_layout.parts if (each := _saving(part))]
-    saved = sum(count for count, _, _ in savings)
+    schema = target.schema
+    in_key = [s for part in schema.row_layout.parts if (s := _saving_of_part(part))]
+    in_columns = [s for c in schema.columns if (s := _saving(c.name, c.codec))]
+    cells, savings = cell_count(schema), in_key + in_columns
+    saved = cells * sum(s.saved_bytes for s in in_key) + sum(s.saved_bytes for s in in_columns)
     if saved < _LEAST_SAVING_BYTES:
         return
-    cells = cell_count(target.schema)
+    repeated = f", as each of {cells} cells repeats the key" if in_key and cells > 1 else ""
     yield Remark(
         "",
-        f"the row key has text for {listed([seen for _, seen, _ in savings])}",
-        f"{saved} of its bytes are saved in each of {cells} cells of a row: "
-        f"{bytes_text(saved * cells * target.rows)} for {count_text(target.rows)} rows",
-        "; ".join(fix for _, _, fix in savings),
+        f"text is stored for {listed([each.stored for each in savings])}",
+        f"{saved} bytes of each row are saved otherwise{repeated}: "
+        f"{bytes_text(saved * target.rows)} for {count_text(target.rows)} rows",
+        "; ".join(each.fix for each in savings),
     )
 
 
-def _saving(part: Part) -> tuple[int, str, str] | None:
-    """Return the bytes that another encoding saves, what is stored now, and what to declare."""
-    derivation, codec = part.derivation, part.codec
+@dataclass(frozen=True, slots=True)
+class _Saving:
+    """The bytes that another encoding saves, what is stored now, and what to declare."""
+
+    saved_bytes: int
+    stored: str
+    fix: str
+
+
+def _saving_of_part(part: Part) -> _Saving | None:
+    derivation, width = part.derivation, part.codec.width_bytes or 0
+    if not isinstance(derivation, HashOf) or derivation.form != "hex":
+        return _saving(part.name, part.codec)
+    binary = width // 2
+    fix = f"{part.name}: leave form='hex' out, and {binary} bytes have the same hash"
+    return _Saving(width - binary, f"{part.name} ({width} hexadecimal digits)", fix)
+
+
+def _saving(name: str, codec: Codec[Any]) -> _Saving | None:
     width = codec.width_bytes or 0
-    if isinstance(derivation, HashOf) and derivation.form == "hex":
-        half = f"{part.name}: leave form='hex' out, and {width // 2} bytes have the same hash"
-        return width - width // 2, f"{part.name} ({width} hexadecimal digits)", half
     if isinstance(codec, Digits) and not codec.digit_reversed:
-        binary = next((size for most, size in _UNSIGNED_BYTES if width <= most), None)
-        if binary is None:
-            return None
+        binary = next((size for most, size in _UNSIGNED_BYTES if width <= most), width)
         declared = f"codecs.uint{binary * 8}({_desc(codec)})"
-        return _better(part, width, binary, f"{width} digits", declared)
+        return _better(name, width, binary, f"{width} digits", declared)
     if isinstance(codec, Strftime):
         declared = f"codecs.seconds({_desc(codec, 'width_bytes=4')})"
-        return _better(part, width, _SECONDS_BYTES, f"{width} characters", declared)
+        return _better(name, width, _SECONDS_BYTES, f"{width} characters", declared)
     if isinstance(codec, FixedText) and width == _UUID_TEXT_BYTES:
-        declared = "Key[UUID]"
-        return _better(part, width, _UUID_BYTES, "a UUID in 36 characters", declared)
+        return _better(name, width, _UUID_BYTES, "a UUID in 36 characters", "a field of type UUID")
     return None
 
 
-def _better(
-    part: Part, width: int, best: int, stored: str, declared: str
-) -> tuple[int, str, str] | None:
+def _better(name: str, width: int, best: int, stored: str, declared: str) -> _Saving | None:
     if best >= width:
         return None
-    return width - best, f"{part.name} ({stored})", f"{part.name}: {declared}, {best} bytes"
+    return _Saving(width - best, f"{name} ({stored})", f"{name}: {declared}, {best} bytes")
 
 
 def _desc(codec: Codec[Any], arguments: str = "") -> str:
@@ -123,10 +135,10 @@ def _is_printable(separator: bytes) -> bool:
 
 TEXT_RULES: Final = (
     LintRule(
-        "key-text-number",
+        "number-as-text",
         "note",
-        "the row key has numbers, times, UUIDs or hashes as text",
-        "eight bytes hold any number of 19 digits, and 16 a hash of 32; each cell repeats the key",
+        "numbers, times, UUIDs or hashes are stored as text",
+        "eight bytes hold any number of 19 digits, and 16 a UUID of 36 characters",
         "HBase Reference Guide, Rowkey Design: Byte Patterns",
         _numbers_as_text,
     ),

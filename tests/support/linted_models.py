@@ -410,7 +410,7 @@ PAIRS: Mapping[str, Pair] = {
     "key-random-suffix": Pair(RandomEnd, NoRandomEnd),
     "key-not-unique": Pair(OnlyTime, TimeAndId),
     "key-long": Pair(LongKey, DigestKey),
-    "key-text-number": Pair(Digits, BinaryNumbers),
+    "number-as-text": Pair(Digits, BinaryNumbers),
     "key-separator": Pair(Underscore, ZeroByte),
     "key-padding": Pair(PaddedByX, PaddedByZero),
     "salt-random": Pair(AtRandom, Salted),

@@ -241,13 +241,13 @@ def stored(engine: Engine, table: str) -> int:
     ("rule", "values", "saved"),
     [
         ("key-long", {"path": "/" + "x" * 199, "value": 1, "size": 2, "owner": 3}, 314),
-        ("key-text-number", {"host": "a", "number": 7, "value": 1}, 5),
+        ("number-as-text", {"host": "a", "number": 7, "value": 1}, 5),
     ],
 )
 def test_sizes_of_rows_are_those_that_the_advice_has(
     rule: str, values: dict[str, Any], saved: int
 ) -> None:
-    """key-long, key-text-number: exact, where every width is declared."""
+    """key-long, number-as-text: exact, where every width is declared."""
     pair = PAIRS[rule]
     with connect("memory://") as engine:
         for model in pair:

@@ -22,6 +22,7 @@ from hbase_orm import (
     Table,
     codecs,
     column,
+    connect,
     key,
     rowkey,
     validators,
@@ -139,11 +140,58 @@ def test_a_number_may_be_a_sequence_but_nothing_declares_it() -> None:
     assert lint(model(order_id=(Key[int], key(codecs.uint64())), v=value())) == ()
 
 
-@pytest.mark.parametrize("name", ["ts", "event_timestamp", "created_ms", "seq"])
+@pytest.mark.parametrize("name", ["ts", "event_timestamp", "created_ms", "seq", "epoch_ms"])
 def test_a_number_whose_name_means_a_time_or_a_sequence_rises(name: str) -> None:
     judged = model(**{name: (Key[int], key(codecs.uint64())), "v": value()})
 
     assert len(of_rule("key-monotone", judged)) == 1
+
+
+@pytest.mark.parametrize("name", ["latency_ms", "duration_ms", "serial", "time", "consequence"])
+def test_other_names_of_numbers_mean_nothing(name: str) -> None:
+    judged = model(**{name: (Key[int], key(codecs.uint64())), "v": value()})
+
+    assert lint(judged) == ()
+
+
+def test_a_sequence_and_a_uuid_of_the_time_rise_whatever_their_names_are() -> None:
+    def uuid7() -> UUID:
+        return UUID(int=7)
+
+    with connect("memory://") as engine:
+        numbers = engine.sequence("orders")
+        order = model(number=(Key[int], key(default_factory=numbers)), v=value())
+    event = model(number=(Key[UUID], key(default_factory=uuid7)), v=value())
+
+    assert "a number of a sequence" in of_rule("key-monotone", order)[0].seen
+    assert "by its name or default" in of_rule("key-monotone", event)[0].seen
+    assert of_rule("regions-one", event) == []
+
+
+def test_numbers_as_text_in_columns_count_once_a_row() -> None:
+    class Texts(Model, table="texts"):
+        d = Family()
+        name: Key[str] = key()
+        at: Mapped[datetime] = column(d, "a", codec=codecs.strftime("%Y%m%d%H%M"))
+        owner: Mapped[str] = column(d, "o", codec=codecs.text(width_bytes=36))
+
+    (advice,) = lint(Texts)
+
+    assert advice.why.startswith("28 bytes of each row are saved otherwise: 280 MB")
+
+
+def test_split_keys_of_an_index_are_judged_too() -> None:
+    class Task(Model, table="split_tasks"):
+        d = Family()
+        name: Key[str] = key()
+        size: Mapped[int] = column(d, "s", codec=codecs.digits(3))
+        by_size = Index(size, splits=[b"5", b"A", b"Z"])
+        by_even_size = Index(size, splits=4)
+
+    (advice,) = lint(Task)
+
+    assert (advice.rule, advice.subject) == ("regions-unreachable", "by_size")
+    assert advice.fix.startswith("by_size = Index(..., splits=4)")
 
 
 def test_a_date_of_birth_does_not_rise() -> None:
@@ -170,7 +218,7 @@ def test_reversed_digits_are_no_number_as_text() -> None:
     digits = codecs.digits(12, digit_reversed=True)
     judged = model(phone=(Key[int], key(digits)), at=(Key[datetime], key()), v=value())
 
-    assert of_rule("key-text-number", judged) == []
+    assert of_rule("number-as-text", judged) == []
 
 
 def test_hexadecimal_hashes_times_and_uuids_are_text() -> None:
@@ -181,9 +229,9 @@ def test_hexadecimal_hashes_times_and_uuids_are_text() -> None:
         v: Mapped[int] = column(d)
         __rowkey__ = rowkey(HashPrefix(8, of=uuid, form="hex"), uuid, at)
 
-    (advice,) = of_rule("key-text-number", Text)
+    (advice,) = of_rule("number-as-text", Text)
 
-    assert advice.why.startswith("34 of its bytes")
+    assert advice.why.startswith("34 bytes of each row")
 
 
 def test_an_index_of_some_values_needs_no_salt() -> None:
