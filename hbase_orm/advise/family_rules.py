@@ -30,9 +30,9 @@ def _many(target: LintTarget) -> Iterator[Remark]:
     yield Remark(
         "",
         f"the table has {len(names)} families: {listed(names)}{guards}",
-        f"each of {regions} regions has {stores} memstores and {stores} sets of files: a read of a "
-        f"whole row looks into {stores}, and a flush of 128 MB writes up to {stores} files of "
-        f"{bytes_text(128_000_000 // stores)}",
+        f"each region has {stores} memstores and {stores} sets of files, {stores * regions} in "
+        f"all: a read of a whole row looks into {stores}; a flush of 128 MB writes up to {stores} "
+        f"files of {bytes_text(128_000_000 // stores)}",
         f"{names[0]} = Family(), and its columns in it: column({names[0]}, ...); keep a second "
         "family only for columns that are read without the others",
     )

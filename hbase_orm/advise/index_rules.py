@@ -66,7 +66,8 @@ def _low_cardinality(target: LintTarget) -> Iterator[Remark]:
         share = -(-target.rows // values)
         yield Remark(
             index.name,
-            f"the entries of {index.name} begin with {first.name}, which has {values} values",
+            f"the entries of {index.name} begin with {first.name}, whose values are listed: "
+            f"{values}",
             f"at least {count_text(share)} of {count_text(target.rows)} entries share one value "
             f"and stand side by side, in a table that begins with 1 region{_places(index, values)}"
             "; with 16 buckets each takes 6.25 % of them",

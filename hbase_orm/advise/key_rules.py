@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 import re
 from collections.abc import Iterator
 from datetime import date, datetime, time
@@ -90,9 +91,8 @@ def _random_suffix(target: LintTarget) -> Iterator[Remark]:
     for part in layout.parts[1:]:
         field = target.schema.fields.get(part.name)
         factory = getattr(field, "default_factory", None)
-        is_random = getattr(factory, "__module__", "") == "random" or _RANDOM_NAMES.fullmatch(
-            part.name
-        )
+        is_random = isinstance(getattr(factory, "__self__", None), random.Random)
+        is_random = is_random or _RANDOM_NAMES.fullmatch(part.name) is not None
         if part.derivation is None and is_random and part.codec.python_type is int:
             others = [name for name in layout.arguments if name != part.name]
             yield Remark(
@@ -118,7 +118,7 @@ def _not_unique(target: LintTarget) -> Iterator[Remark]:
     codec = codecs[times[0]]
     if isinstance(codec, Strftime) or codec.name not in _PER_SECOND:
         return
-    listed_others = [len_ for n in others if (len_ := _listed(schema, n)) is not None]
+    listed_others = [count for n in others if (count := _listed(schema, n)) is not None]
     is_by_day = any(issubclass(codecs[n].python_type, date) for n in others)
     if len(listed_others) < len(others) or is_by_day:
         return

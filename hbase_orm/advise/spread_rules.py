@@ -56,7 +56,7 @@ def _few_values(target: LintTarget) -> Iterator[Remark]:
     of = listed([part.name for part in first.inputs])
     yield Remark(
         "",
-        f"{first.name} is computed of {of}, which has {values} listed values",
+        f"{first.name} is computed of {of}, whose values are listed: {values}",
         f"rows of one value stay together: at most {min(values, regions)} of {regions} regions "
         f"ever hold a row, and the most frequent value is one hot region, with at least "
         f"{count_text(-(-target.rows // values))} of {count_text(target.rows)} rows",

@@ -62,11 +62,11 @@ def lint_command(
     form: str,
     rules: bool,
 ) -> int:
-    """Show what in the models makes HBase slow, large or hot, before it hurts; sends nothing.
+    """Show what in the models makes HBase slow, large or hot, before it hurts.
 
     Each advice has what is declared, what it costs with a number for this model, what to declare
     instead, and where the rule comes from. The exit code is 1 if there are warnings; notes are
-    costs worth knowing. A model silences a rule with a reason:
+    costs worth knowing. Nothing is sent without --sample. A model silences a rule with a reason:
 
     \b
       __lint__ = {"key-monotone": "ten rows a day"}

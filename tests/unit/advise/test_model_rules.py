@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import re
 from datetime import date, datetime
 from enum import Enum
@@ -206,6 +207,16 @@ def test_a_few_listed_values_in_front_of_a_time_are_a_few_hot_places() -> None:
     (advice,) = of_rule("key-monotone", judged)
 
     assert "in at most 2 places" in advice.why
+
+
+def test_a_part_that_is_random_by_its_default_is_remarked_whatever_its_name_is() -> None:
+    factory: Any = random.Random(7).random
+    made_up = key(codecs.uint8(), default_factory=factory)
+    judged = model(host=(Key[str], key()), part=(Key[int], made_up), v=value())
+
+    (advice,) = of_rule("key-random-suffix", judged)
+
+    assert advice.subject == "part"
 
 
 def test_rows_of_one_hour_are_sums_that_are_meant_to_meet() -> None:
