@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -12,7 +13,7 @@ from typing import Any
 import pytest
 
 from hbase_orm import Engine, Model, connect, select
-from hbase_orm.advise import lint
+from hbase_orm.advise import RULES, lint
 from hbase_orm.advise.index_rules import _entry_bytes, _row_bytes
 from hbase_orm.advise.sizes import CELL_BYTES, row_bytes
 from hbase_orm.errors import RowKeyError, UnboundedScanError, ValidationError
@@ -426,3 +427,50 @@ def test_entries_of_new_rows_of_a_table_of_sixteen_regions(
 def entry_keys_of_the_latest(model: type[Model], table: str, keys: Sequence[bytes]) -> list[bytes]:
     """Return the keys of the last hundred entries that were written."""
     return sorted(set(keys) - set(entry_keys(model, table, 1500)))
+
+
+# --- statements -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [
+        pytest.param(
+            select(Salted).where(Salted.value == 7).allow_full_scan(),
+            select(HostThenNewest).where(HostThenNewest.host == "host7"),
+            id="statement-full-scan",
+        ),
+        pytest.param(
+            select(Salted).where(Salted.at >= T0, Salted.host == "host7"),
+            select(HostThenNewest).where(HostThenNewest.host == "host7"),
+            id="statement-filters",
+        ),
+        pytest.param(
+            select(Salted).where(Salted.at >= T0).limit(1),
+            select(HostThenNewest).where(HostThenNewest.host == "host7").limit(1),
+            id="statement-fan-out",
+        ),
+    ],
+)
+def test_a_statement_opens_more_scanners_or_reads_more_rows(wrong: Any, right: Any) -> None:
+    """statement-full-scan, statement-filters, statement-fan-out."""
+    with connect("memory://") as engine:
+        engine.create_tables(Salted, HostThenNewest)
+        with engine.session() as session, session.bulk() as bulk:
+            for n in range(500):
+                at, host = T0 + n * SECOND, f"host{n % 50}"
+                bulk.add(Salted(at=at, host=host, value=n))
+                bulk.add(HostThenNewest(at=at, host=host, value=n))
+        with engine.session() as session:
+            costs = [session.explain(each, analyze=True).measured for each in (wrong, right)]
+
+    much, little = (sum(r.count for r in cost.requests) for cost in costs if cost is not None)
+    assert much > 5 * little
+
+
+def test_each_rule_has_a_consequence() -> None:
+    docs = " ".join(each.__doc__ or "" for name, each in globals().items() if "test_" in name)
+
+    # MOB files were measured, in docs/lint.md; a reason without use costs nothing.
+    shown = set(re.findall(r"[a-z]+(?:-[a-z]+)+", docs))
+    assert RULES.keys() - shown == {"cell-without-mob", "silence-unused"}
