@@ -36,9 +36,7 @@ from typing import Final, TypeVar
 from hbase_orm.errors import (
     CatalogLeaseError,
     ConflictError,
-    ConnectionLostError,
     CorruptRowError,
-    RetryableError,
     SchemaError,
     TableNotFoundError,
 )
@@ -57,6 +55,7 @@ from hbase_orm.ops import (
     TableDescriptor,
     ask,
 )
+from hbase_orm.ops.conditional_changes import ConditionalChanges
 
 E = TypeVar("E", bound=CatalogEntry | None)
 
@@ -373,26 +372,26 @@ def change_entry(table: str, edit: Callable[[CatalogEntry | None], E]) -> Protoc
 
     Raises:
         ConflictError: Other programs changed the entry at every attempt.
+        GatewayError: The answers to the changes were lost.
     """
+    changes = ConditionalChanges()
     for tries in range(1, CHANGES.attempts + 1):
         stored = yield from _read(table)
         wanted = edit(CatalogEntry.decode(stored) if stored else None)
         # Not a delete: its tombstone could hide an entry that is put in the same millisecond.
         encoded = b"" if wanted is None else wanted.encode()
-        if encoded == stored or (yield from _swap(table, stored, encoded)):
+        if encoded == stored or (yield from changes.ask(_swap(table, stored, encoded))):
             return wanted
         yield from CHANGES.pause(tries)
-    raise ConflictError(
-        "other programs changed the catalog entry at every attempt",
-        table=table,
-        tries=CHANGES.attempts,
+    raise changes.error(
+        ConflictError(
+            "other programs changed the catalog entry at every attempt",
+            table=table,
+            tries=CHANGES.attempts,
+        )
     )
 
 
-def _swap(table: str, stored: bytes, wanted: bytes) -> Protocol[bool]:
-    row = table.encode()
-    mutation = RowMutation(row, puts=(Put(CATALOG_COLUMN, wanted),))
-    try:
-        return (yield from ask(CheckAndMutate(CATALOG_TABLE, CATALOG_COLUMN, stored, mutation)))
-    except (RetryableError, ConnectionLostError):
-        return False
+def _swap(table: str, stored: bytes, wanted: bytes) -> CheckAndMutate:
+    mutation = RowMutation(table.encode(), puts=(Put(CATALOG_COLUMN, wanted),))
+    return CheckAndMutate(CATALOG_TABLE, CATALOG_COLUMN, stored, mutation)

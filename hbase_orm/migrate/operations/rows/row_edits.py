@@ -21,6 +21,7 @@ from hbase_orm.errors import (
     ConflictError,
     ConnectionLostError,
     CorruptRowError,
+    HBaseORMError,
     RetryableError,
     UniqueViolationError,
 )
@@ -47,10 +48,10 @@ from hbase_orm.ops import (
     RetryPolicy,
     Row,
     RowMutation,
-    ask,
     ask_with_retry,
     run_all,
 )
+from hbase_orm.ops.conditional_changes import ConditionalChanges
 
 MISFITS: Final = (CorruptRowError, ValueError, ArithmeticError, LookupError, struct.error)
 """The errors of values that do not decode or do not fit; others are mistakes of the revision."""
@@ -162,13 +163,10 @@ class RowEditor:
     # --- plain rows -------------------------------------------------------------------------------
 
     def _changed_by_check(self, table: str, row: Row, edit: RowEdit) -> Protocol[RowSample | None]:
+        changes = ConditionalChanges()
         for failures in range(1, _TRIES.attempts + 1):
             request = yield from self._request(table, row, edit)
-            try:
-                is_changed = yield from ask(request)
-            except (ConnectionLostError, RetryableError):
-                is_changed = False  # the row shows whether it was
-            if is_changed:
+            if (yield from changes.ask(request)):
                 return _sample(table, row, edit)
             again = yield from self._row(table, row.key)
             following = None if again is None else self._edit(table, again)
@@ -176,7 +174,7 @@ class RowEditor:
                 return _sample(table, row, edit)  # this change, or another program's
             row, edit = again, following
             yield from _TRIES.pause(failures)
-        raise _contended(table, row.key)
+        raise changes.error(_contended(table, row.key))
 
     def _row(self, table: str, key: bytes) -> Protocol[Row | None]:
         (row,) = yield from ask_with_retry(
@@ -221,6 +219,7 @@ class RowEditor:
     def _guarded(self, bound: BoundModel, table: str, row: Row) -> Protocol[RowSample | None]:
         """Change a row under its guard; its mark shows whether an earlier attempt did."""
         samples: list[RowSample] = []
+        failure: HBaseORMError = _contended(table, row.key)
         change = self._guarded_change(table, row.key, samples)
         for failures in range(1, _TRIES.attempts + 1):
             try:
@@ -229,14 +228,15 @@ class RowEditor:
                 break
             except UniqueViolationError:
                 raise
-            except (ConnectionLostError, RetryableError, ConflictError):
+            except (ConnectionLostError, RetryableError, ConflictError) as error:
+                failure = error
                 if (yield from self._row(table, row.key)) is None:
                     return None
             else:
                 break
             yield from _TRIES.pause(failures)
         else:
-            raise _contended(table, row.key)
+            raise _contended(table, row.key) if isinstance(failure, ConflictError) else failure
         return samples[-1] if samples else None
 
     def _guarded_change(self, table: str, key: bytes, samples: list[RowSample]) -> RowChange:
