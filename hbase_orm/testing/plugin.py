@@ -7,17 +7,18 @@ has the marker `hbase`, runs on a real HBase. The first kind that is available i
 2. a container of the image, through testcontainers
 3. the embedded server
 
-The report's header shows which kind is used, and why the kinds before it are not. If no kind is
-available, such tests are skipped with the reasons. With HBASE_ORM_REQUIRE_HBASE=1 they fail
-instead. With HBASE_ORM_REQUIRE_DOCKER=1 they fail unless HBase runs in Docker.
+The report shows which kind is used, and why the kinds before it are not: after the collection, or
+with pytest-xdist at the end. If no kind is available, such tests are skipped with the reasons. With
+HBASE_ORM_REQUIRE_HBASE=1 they fail instead. With HBASE_ORM_REQUIRE_DOCKER=1 they fail unless HBase
+runs in Docker.
 
     def test_the_newest_order_comes_first(hbase, table_prefix):
         engine = connect(hbase.url)
         ...
 
-Nothing is started before a test needs it, and importing this module does not import a Docker
-library. With pytest-xdist all workers share one server. If a test on HBase fails, the server's log
-is kept, and its path is printed at the end.
+Nothing is looked for, started or imported before a test needs it: a run without such tests costs
+next to nothing. With pytest-xdist all workers share one server. If a test on HBase fails, the
+server's log is kept, and its path is printed at the end.
 """
 
 from __future__ import annotations
@@ -60,12 +61,15 @@ class _Run:
         if given is None:
             self.share = Share(Path(tempfile.mkdtemp(prefix="hbase-orm-tests-")))
         else:
-            self.share = Share(Path(given[_WORKER_INPUT]))
+            folder, owner_pid = given[_WORKER_INPUT]
+            self.share = Share(Path(folder), owner_pid)
+        self.is_quiet = config.get_verbosity() < 0
+        self.is_shown = False
         self.failed = False
         self.kept_log: Path | None = None
 
     def choice(self) -> Choice:
-        """Return which HBase the tests use; the controller decides it once per test run."""
+        """Return which HBase the tests use; the first process that needs one decides it."""
         return self.share.choice_or(_decide)
 
     def hbase(self) -> RealHBase:
@@ -73,8 +77,7 @@ class _Run:
         from hbase_orm.testing import servers  # noqa: PLC0415  # loads Docker's library
 
         choice = self.choice()
-        owner_pid = self.share.owner_pid()
-        running = self.share.get_or_start(lambda: servers.start(choice, owner_pid))
+        running = self.share.get_or_start(lambda: servers.start(choice, self.share.owner_pid))
         return servers.RealHBase(running)
 
     def require(self) -> None:
@@ -87,13 +90,16 @@ class _Run:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
-        """Send the path of the shared folder, which holds the choice of HBase, to a worker."""
-        self.choice()
-        node.workerinput[_WORKER_INPUT] = str(self.share.folder)
+        """Send the path of the shared folder to a worker, and who stops HBase: this process."""
+        node.workerinput[_WORKER_INPUT] = (str(self.share.folder), self.share.owner_pid)
 
-    def pytest_report_header(self) -> str:
-        """Return the line that names the HBase of the tests."""
-        return f"hbase: {self.choice()}"
+    def pytest_report_collectionfinish(self, items: list[pytest.Item]) -> list[str]:
+        """Return the line that names the HBase of the tests, if any of them needs one."""
+        is_idle = self.is_quiet or self.config.getoption("collectonly")
+        if is_idle or not any(item.get_closest_marker(_MARKER) for item in items):
+            return []
+        self.is_shown = True
+        return [f"hbase: {self.choice()}"]
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
@@ -125,7 +131,10 @@ class _Run:
             self.kept_log.write_text(log)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Print the path of the server's log if the log was kept."""
+        """Print which HBase the workers used, and the path of the server's log if it was kept."""
+        choice = self.share.choice()
+        if choice and not self.is_shown and not self.is_quiet:
+            terminalreporter.write_line(f"hbase: {choice}")
         if self.kept_log:
             terminalreporter.write_line(f"hbase: the server's log is kept: {self.kept_log}")
 
