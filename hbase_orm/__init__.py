@@ -143,7 +143,7 @@ def __getattr__(name: str) -> object:
         value = _imported(name, _MODULES[name])
     else:
         message = f"module {__name__!r} has no attribute {name!r}"
-        raise AttributeError(message, name=name, obj=sys.modules[__name__])
+        raise AttributeError(message)
     globals()[name] = value
     return value
 
