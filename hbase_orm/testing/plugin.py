@@ -29,16 +29,16 @@ import tempfile
 import time
 import uuid
 from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hbase_orm.testing.shared import Share
-from hbase_orm.testing.sources import Choice, choose
-
 if TYPE_CHECKING:
     from hbase_orm.testing.servers import RealHBase
+    from hbase_orm.testing.shared import Share
+    from hbase_orm.testing.sources import Choice
 
 _MARKER = "hbase"
 _PLUGIN = "hbase-orm-run"
@@ -59,14 +59,24 @@ class _Run:
         given: dict[str, Any] | None = getattr(config, "workerinput", None)
         self.is_worker = given is not None
         if given is None:
-            self.share = Share(Path(tempfile.mkdtemp(prefix="hbase-orm-tests-")))
+            self.folder, self.owner_pid = tempfile.mkdtemp(prefix="hbase-orm-tests-"), os.getpid()
         else:
-            folder, owner_pid = given[_WORKER_INPUT]
-            self.share = Share(Path(folder), owner_pid)
+            self.folder, self.owner_pid = given[_WORKER_INPUT]
         self.is_quiet = config.get_verbosity() < 0
         self.is_shown = False
         self.failed = False
         self.kept_log: Path | None = None
+
+    @cached_property
+    def share(self) -> Share:
+        """What the processes of this run share."""
+        from hbase_orm.testing.shared import Share  # noqa: PLC0415  # only where a test needs it
+
+        return Share(Path(self.folder), self.owner_pid)
+
+    def share_in_use(self) -> Share | None:
+        """Return what the processes of this run share; None if no test of any needed an HBase."""
+        return self.share if os.listdir(self.folder) else None  # noqa: PTH208  # no Path needed
 
     def choice(self) -> Choice:
         """Return which HBase the tests use; the first process that needs one decides it."""
@@ -91,7 +101,7 @@ class _Run:
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
         """Send the path of the shared folder to a worker, and who stops HBase: this process."""
-        node.workerinput[_WORKER_INPUT] = (str(self.share.folder), self.share.owner_pid)
+        node.workerinput[_WORKER_INPUT] = (self.folder, self.owner_pid)
 
     def pytest_report_collectionfinish(self, items: list[pytest.Item]) -> list[str]:
         """Return the line that names the HBase of the tests, if any of them needs one."""
@@ -121,8 +131,9 @@ class _Run:
 
     def pytest_sessionfinish(self) -> None:
         """Keep the server's log if a test on HBase failed."""
-        running = self.share.get()
-        if self.is_worker or running is None or not self.failed:
+        share = None if self.is_worker or not self.failed else self.share_in_use()
+        running = None if share is None else share.get()
+        if running is None:
             return
         from hbase_orm.testing import servers  # noqa: PLC0415  # loads Docker's library
 
@@ -132,8 +143,8 @@ class _Run:
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Print which HBase the workers used, and the path of the server's log if it was kept."""
-        choice = self.share.choice()
-        if choice and not self.is_shown and not self.is_quiet:
+        share = None if self.is_shown or self.is_quiet else self.share_in_use()
+        if share and (choice := share.choice()):
             terminalreporter.write_line(f"hbase: {choice}")
         if self.kept_log:
             terminalreporter.write_line(f"hbase: the server's log is kept: {self.kept_log}")
@@ -143,15 +154,17 @@ class _Run:
         """Stop the HBase that this run started."""
         if self.is_worker:
             return
-        if running := self.share.get():
+        share = self.share_in_use()
+        if share and (running := share.get()):
             from hbase_orm.testing import servers  # noqa: PLC0415  # loads Docker's library
 
             servers.stop(running)
-        shutil.rmtree(self.share.folder, ignore_errors=True)
+        shutil.rmtree(self.folder, ignore_errors=True)
 
 
 def _decide() -> Choice:
     from hbase_orm.testing import servers  # noqa: PLC0415  # loads Docker's library
+    from hbase_orm.testing.sources import choose  # noqa: PLC0415  # only where a test needs it
 
     return choose(os.environ, docker=servers.docker_refusal, embedded=servers.embedded_refusal)
 
