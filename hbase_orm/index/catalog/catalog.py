@@ -42,6 +42,7 @@ from hbase_orm.errors import (
 )
 from hbase_orm.index.catalog.differences import refuse_other_row_key
 from hbase_orm.index.catalog.entry import CatalogEntry, TableState
+from hbase_orm.index.catalog.lease import LEASE_S
 from hbase_orm.index.catalog.refused_writes import refuse_guarded_writes
 from hbase_orm.index.protocol.load import LoadTicket
 from hbase_orm.ops import (
@@ -65,8 +66,6 @@ CATALOG_COLUMN: Final = b"d:entry"
 RECORD_COLUMN: Final = b"d:record"
 """The record of the table: the declaration that its rows follow; see `hbase_orm.record`."""
 
-LEASE_S: Final = 30.0
-"""How long a process may use an entry after reading it; each change of state waits this long."""
 
 CHANGES: Final = RetryPolicy(attempts=10, first_pause_s=0.05, factor=None)
 """The retry policy for changes of an entry that other processes change at the same time."""
