@@ -27,10 +27,7 @@ from hbase_orm.binding.table_creation.rows_without_anchor import anchors_of, row
 from hbase_orm.binding.table_creation.table_descriptors import index_table
 from hbase_orm.binding.table_creation.table_records import new_table_id
 from hbase_orm.binding.table_moves.recorded_move import MovedModels, moved_models
-from hbase_orm.errors import (
-    ConfigurationError,
-    DeclarationError,
-)
+from hbase_orm.errors import ConfigurationError, DeclarationError
 from hbase_orm.index.catalog.catalog import catalog_descriptor, read_entry
 from hbase_orm.index.catalog.entry import CatalogEntry
 from hbase_orm.index.catalog.move_phases import CatalogMove, Phase
@@ -43,19 +40,11 @@ from hbase_orm.migrate.operations.operation import Checkpoint, Progress
 from hbase_orm.migrate.operations.rebuilt import named_declaration
 from hbase_orm.migrate.operations.refusals import RefusedRowsError, mismatch, needs_exclusive
 from hbase_orm.migrate.operations.rows.moved_rows import MovedRows
-from hbase_orm.migrate.operations.rows.row_walk import (
-    PageWork,
-    RowWalk,
-)
+from hbase_orm.migrate.operations.rows.row_walk import PageWork, RowWalk
 from hbase_orm.migrate.operations.rows.steps import NoCheckpoint, PhaseCheckpoint, phase_of
 from hbase_orm.migrate.operations.tables import DropTable, refuse_existing
 from hbase_orm.numbering.create_tables import create_if_missing
-from hbase_orm.ops import (
-    CreateTable,
-    ListRegions,
-    Protocol,
-    ask,
-)
+from hbase_orm.ops import CreateTable, ListRegions, Protocol, ask
 from hbase_orm.ops.waits import wait
 from hbase_orm.record.declaration import Declaration, TableRecord
 from hbase_orm.record.store import change_record
@@ -153,10 +142,8 @@ class OnlineMove:
         Raises:
             ConflictError: Rows have been handed over.
         """
-        old, new = self.source.name, self.target.name
-        if (entry := self._entry_of(self.target)) is not None and entry.move is not None:
-            self.source.run(give_up(new))
-            self.source.runtime.writer.moves.forget(new)
+        old = self.source.name
+        if self.refuse_new():
             self._wait("wait until no program uses the new table")
         entry = self._entry_of(self.source)
         if entry is not None and self._is_own(entry.move):
@@ -167,6 +154,19 @@ class OnlineMove:
             self.source.change(edits.without_guards)
         DropTable(self.target.declared).run(self.source.migration, NoCheckpoint())
         self.source.run(drop_table(self._new_keys_name))
+
+    def refuse_new(self) -> bool:
+        """Refuse programs of the new class; return whether they may have used the new table.
+
+        Raises:
+            ConflictError: Rows have been handed over.
+        """
+        new = self.target.name
+        if (entry := self._entry_of(self.target)) is None or entry.move is None:
+            return False
+        self.source.run(give_up(new))
+        self.source.runtime.writer.moves.forget(new)
+        return True
 
     def _is_own(self, move: CatalogMove | None) -> bool:
         """Return whether a move of the old table is this one, and has not ended."""
@@ -383,15 +383,3 @@ class OnlineMove:
                 fix="change or delete these rows, and run the upgrade again; before rows are "
                 "moved, a downgrade gives the move up",
             )
-
-
-@dataclass(frozen=True)
-class GivenUpMove:
-    """The end of a move in which no row was handed over."""
-
-    move: OnlineMove
-
-    def run(self, checkpoint: Checkpoint) -> None:
-        """Drop what the move has made; `checkpoint` is not needed."""
-        checkpoint.save({})
-        self.move.give_up()
