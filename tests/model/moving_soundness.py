@@ -20,6 +20,7 @@ from hbase_orm.index.protocol.claims import CLAIM_COLUMN, StoredClaim
 from hbase_orm.moving import counter_seals, seal
 from hbase_orm.moving.moved_write import moved_write, old_table
 from hbase_orm.moving.translation import TableMove
+from hbase_orm.moving.translation import is_sealed as is_sealed_in
 from hbase_orm.ops import Cell, Protocol, Row, ask
 from tests.model.cells import NOTES, ExpireDeadGuards, Place, Store
 from tests.model.explorer import ACKNOWLEDGED, CRASHED, UNKNOWN, Explorer, State, run_alone
@@ -136,7 +137,7 @@ class MoveSoundness:
         return any(not self._is_sealed(old, self.move.old_key(key)) for key in guarded)
 
     def _is_sealed(self, rows: Mapping[bytes, dict[bytes, Cell]], key: bytes) -> bool:
-        return key in rows and self.move.is_sealed(Row(key, rows[key]))
+        return key in rows and is_sealed_in(self.move.old, Row(key, rows[key]))
 
     def _fault_of_old_rows(self, store: Store, visible: set[tuple[str, bytes]]) -> str:
         move = self.move

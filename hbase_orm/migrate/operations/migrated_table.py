@@ -10,6 +10,7 @@ from typing import TypeVar
 from hbase_orm.binding.dictionaries import in_namespace
 from hbase_orm.binding.exclusive_tables import ExclusiveUse
 from hbase_orm.binding.runtime import Runtime
+from hbase_orm.binding.table_creation.existing_tables import described
 from hbase_orm.errors import RecordError
 from hbase_orm.gateway.base import Feature
 from hbase_orm.index.catalog.registration import require_record
@@ -161,6 +162,13 @@ class MigratedTable:
             )
         names = self.run(ask(ListTables()))
         return [name for name in names if unit.start_of(self.name, name) is not None]
+
+    def is_there(self) -> bool:
+        """Return whether the table exists, or the table of any period."""
+        noted = self.migration.after.get(self.declared, self.migration.before.get(self.declared))
+        if noted is not None and noted.period:
+            return bool(self.existing(noted))
+        return self.run(described(self.name)) is not None
 
     @property
     def lease_s(self) -> float:
