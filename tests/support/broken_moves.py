@@ -227,7 +227,9 @@ def without_new_keys(move: TableMove) -> GuardedTable:
 
 
 def without_new_table_s_indexes(move: TableMove) -> GuardedTable:
-    new_keys = new_key_index(move.new_key_table or "", move.key_columns, move)  # one rule is left out
+    new_keys = new_key_index(
+        move.new_key_table or "", move.key_columns, move
+    )  # one rule is left out
     return replace(move.old, indexes=(*move.old.indexes, new_keys))
 
 

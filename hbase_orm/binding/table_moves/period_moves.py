@@ -108,8 +108,8 @@ class PeriodMoves:
         return TableMove(self.old, new, translation, self.new_key_table, period)
 
     def _old_key(self, start: datetime, old_key: Callable[[bytes], bytes], key: bytes) -> bytes:
-        found = old_key(key)
-        if self.start_of(found) != start:
+        of_old = old_key(key)
+        if self.start_of(of_old) != start:
             raise RowKeyError(
                 "the row key has a time of another period than its table",
                 model=self._new_model.schema.model_name,
@@ -117,7 +117,7 @@ class PeriodMoves:
                 row=key,
                 fix="read and write the row by its fields, which name the table",
             )
-        return found
+        return of_old
 
     def start_of(self, old_key: bytes) -> datetime:
         """Return the start of the period of the row with an old key.

@@ -165,10 +165,21 @@ class MigratedTable:
 
     def is_there(self) -> bool:
         """Return whether the table exists, or the table of any period."""
-        noted = self.migration.after.get(self.declared, self.migration.before.get(self.declared))
+        noted = self._noted_anywhere
         if noted is not None and noted.period:
             return bool(self.existing(noted))
         return self.run(described(self.name)) is not None
+
+    @property
+    def has_periods(self) -> bool:
+        """Whether there is a table for each period, by the declarations of the revision."""
+        noted = self._noted_anywhere
+        return noted is not None and bool(noted.period)
+
+    @property
+    def _noted_anywhere(self) -> Declaration | None:
+        after = self.migration.after.get(self.declared)
+        return after or self.migration.before.get(self.declared)
 
     @property
     def lease_s(self) -> float:

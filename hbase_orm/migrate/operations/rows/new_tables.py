@@ -12,7 +12,7 @@ from hbase_orm.binding.table_creation.table_records import new_table_id
 from hbase_orm.binding.table_moves.recorded_move import MovedModels
 from hbase_orm.errors import ConflictError
 from hbase_orm.index.catalog.catalog import catalog_descriptor, read_entry
-from hbase_orm.index.catalog.registration import register, unregister
+from hbase_orm.index.catalog.registration import register
 from hbase_orm.migrate.operations import record_edits as edits
 from hbase_orm.migrate.operations.migrated_table import MigratedTable
 from hbase_orm.migrate.operations.refusals import TargetExistsError
@@ -45,10 +45,6 @@ class NewTables:
     declared: Declaration
     new_key_table: str
 
-    @property
-    def _has_periods(self) -> bool:
-        return not self.models.new.tables.is_only
-
     def refuse_existing(self) -> None:
         """Raise an error if a new table exists, unless its rows were moved to the old one.
 
@@ -57,7 +53,7 @@ class NewTables:
         """
         if self._was_source():
             return
-        if not self._has_periods:
+        if not self.target.has_periods:
             refuse_existing(self.target)
             return
         existing = self.target.existing(self.target.after)
@@ -82,7 +78,7 @@ class NewTables:
         move begins: programs of the new class would take the table for an empty one.
         """
         if self._was_source():
-            self._drop_target()
+            DropTable(self.target.declared).run(self.source.migration, NoCheckpoint())
         entry = self.source.run(read_entry(self.target.name))
         if entry is None or entry.move is None or not entry.move.is_running:
             self.source.run(self._created_closed())
@@ -97,7 +93,7 @@ class NewTables:
 
         yield from create_if_missing(CreateTable(catalog_descriptor()))
         record = yield from change_record(self.target.name, edit)
-        if self._has_periods:
+        if self.target.has_periods:
             yield from register(self.target.name, {}, is_new=True)
             return
         warnings = TableWarnings()
@@ -107,7 +103,7 @@ class NewTables:
     def _created_new_key_table(self) -> Protocol[None]:
         """Create the index table of new keys with the regions of the new table."""
         splits: tuple[bytes, ...] = ()
-        if not self._has_periods:
+        if not self.target.has_periods:
             regions = yield from ask(ListRegions(self.target.name))
             splits = tuple(region.start for region in regions if region.start)
         schema = self.models.old.schema
@@ -123,7 +119,7 @@ class NewTables:
         Raises:
             ConflictError: There is such a table.
         """
-        foreign = list(self._foreign()) if self._has_periods else []
+        foreign = list(self._foreign()) if self.target.has_periods else []
         if foreign:
             raise ConflictError(
                 "tables of periods were made by programs that did not know of the move",
@@ -140,24 +136,18 @@ class NewTables:
             if there is not None and there.attributes.get(ID_ATTRIBUTE) != own:
                 yield name
 
-    def drop(self) -> None:
-        """Drop the new tables and the index of new keys, if they exist."""
-        self._drop_target()
-        self.source.run(drop_table(f"{self.source.name}_new_keys"))
-
-    def _drop_target(self) -> None:
-        DropTable(self.target.declared).run(self.source.migration, NoCheckpoint())
-        if self._has_periods:
-            self.source.run(self._unregistered())
-            self.source.runtime.catalog.forget(self.target.name)
-
-    def _unregistered(self) -> Protocol[None]:
-        """Mark the common entry of the tables of all periods as that of dropped tables."""
-        entry = yield from read_entry(self.target.name)
-        if entry is not None and not entry.is_unregistered:
-            yield from unregister(self.target.name, entry.epoch, {})
-
     def drop_new_keys(self) -> None:
         """Drop the index of new keys, if there is one."""
         if self.new_key_table:
             self.source.run(drop_table(self.new_key_table))
+
+
+def drop_new_tables(source: MigratedTable, target: MigratedTable) -> None:
+    """Drop what a move has made: the new tables, their record, and the index of new keys."""
+    DropTable(target.declared).run(target.migration, NoCheckpoint())
+    source.run(drop_table(new_keys_name(source)))
+
+
+def new_keys_name(source: MigratedTable) -> str:
+    """Return the name of the index table of new keys of an old table."""
+    return f"{source.name}_new_keys"

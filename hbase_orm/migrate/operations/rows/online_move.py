@@ -40,7 +40,11 @@ from hbase_orm.migrate.operations.operation import Checkpoint, Progress
 from hbase_orm.migrate.operations.rebuilt import named_declaration
 from hbase_orm.migrate.operations.refusals import RefusedRowsError, mismatch, needs_exclusive
 from hbase_orm.migrate.operations.rows.moved_rows import MovedRows
-from hbase_orm.migrate.operations.rows.new_tables import NewTables
+from hbase_orm.migrate.operations.rows.new_tables import (
+    NewTables,
+    drop_new_tables,
+    new_keys_name,
+)
 from hbase_orm.migrate.operations.rows.row_walk import (
     PageWork,
     RowWalk,
@@ -155,7 +159,7 @@ class OnlineMove:
             self._wait("wait until no program writes the new indexes")
         if self.source.recorded().guards_plain_models:
             self.source.change(edits.without_guards)
-        self._new_tables.drop()
+        drop_new_tables(self.source, self.target)
 
     def _is_own(self, move: CatalogMove | None) -> bool:
         """Return whether a move of the old table is this one, and has not ended."""
@@ -204,7 +208,7 @@ class OnlineMove:
     @property
     def _new_key_table(self) -> str:
         """The index table of new keys; empty if each row keeps its key."""
-        return "" if self._models.keeps_keys else f"{self.source.name}_new_keys"
+        return "" if self._models.keeps_keys else new_keys_name(self.source)
 
     def _refuse_other_tables(self) -> None:
         """Raise an error for tables that cannot be moved while programs use them."""
