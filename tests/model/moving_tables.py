@@ -13,7 +13,8 @@ from typing import Literal
 
 from hbase_orm.index.catalog.move_phases import Phase
 from hbase_orm.index.entries.targets import GuardedTable, IndexTarget, RowChange
-from hbase_orm.moving.translation import RowTranslation, TableMove
+from hbase_orm.moving.layouts import RowTranslation
+from hbase_orm.moving.translation import TableMove
 from hbase_orm.ops import Cell, Row
 from tests.support.replays import SEPARATOR, V1, V2
 

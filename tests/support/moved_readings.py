@@ -22,9 +22,10 @@ from hbase_orm.index.entries.targets import (
     WriteOutcome,
 )
 from hbase_orm.index.protocol.guarded_write import guarded_write
+from hbase_orm.moving.layouts import MovedPeriod, RowTranslation
 from hbase_orm.moving.moved_write import moved_write, old_table
 from hbase_orm.moving.mover import move_page
-from hbase_orm.moving.translation import MovedPeriod, RowTranslation, TableMove
+from hbase_orm.moving.translation import TableMove
 from hbase_orm.moving.virtual_reads import virtual_rows
 from hbase_orm.moving.virtual_scans import virtual_page
 from hbase_orm.ops import (

@@ -54,12 +54,13 @@ def _refuse_misfits(
     cells = needed | {column: Cell(value, 0) for column, value in puts.items()}
     if not moves.key_columns <= cells.keys():
         return  # without them the row does not exist in the new table
+    where = {"table": moves.old.table, "other_table": moves.new_name, "row": row}
     try:
         moves.of_row(row).translation.to_new(Row(row, cells))
     except _MISFITS as error:
         raise ValidationError(
             "the value does not fit the table to which the rows are being moved",
-            **{**error.details, "table": moves.old.table, "row": row},
+            **{**error.details, **where},
             reason=error.text,
             fix="store a value that fits both tables, or give up the move: 'hbase-orm downgrade'",
         ) from error

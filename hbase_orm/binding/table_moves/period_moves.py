@@ -14,7 +14,8 @@ from hbase_orm.binding.table_moves.row_translation import unchecked_translation
 from hbase_orm.codecs.times import EPOCH
 from hbase_orm.errors import RowKeyError
 from hbase_orm.index.entries.targets import GuardedTable
-from hbase_orm.moving.translation import MovedPeriod, TableMove, new_key_index
+from hbase_orm.moving.layouts import MovedPeriod
+from hbase_orm.moving.translation import TableMove, new_key_index
 from hbase_orm.ops import MAX_ROW_KEY_BYTES, KeyRange, Protocol, Row
 
 MakeTable = Callable[[BoundModel], Protocol[None]]
@@ -49,6 +50,7 @@ class PeriodMoves:
 
     Attributes:
         old: The old table, with its own indexes.
+        new_name: The pattern of the names of the tables of all periods.
         key_columns: The old columns on which the new key depends.
         new_key_table: The index table of the old table that orders its rows by their periods, and
             within a period by their new keys.
@@ -73,6 +75,7 @@ class PeriodMoves:
             ConfigurationError: The tables cannot be moved row by row.
         """
         (self._old_model, self._new_model), (self.old, self._new) = models, tables
+        self.new_name = self._new_model.declared_table
         self._keys = MovedKeys(*models)
         self.key_columns = self._keys.columns
         self.new_key_table = new_key_table

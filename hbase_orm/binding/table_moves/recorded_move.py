@@ -22,7 +22,8 @@ from hbase_orm.gateway.base import Feature
 from hbase_orm.index.catalog.entry import CatalogEntry
 from hbase_orm.index.entries.index_entries import guarded_table
 from hbase_orm.index.entries.targets import GuardedTable
-from hbase_orm.moving.translation import RowTranslation, TableMove
+from hbase_orm.moving.layouts import RowTranslation
+from hbase_orm.moving.translation import TableMove
 from hbase_orm.record.declaration import Declaration
 from hbase_orm.record.rebuilding.models import rebuilt_models
 from hbase_orm.record.recorded_schema import recorded_schema

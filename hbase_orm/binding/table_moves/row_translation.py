@@ -16,7 +16,7 @@ from hbase_orm.binding.table_moves.moved_keys import FROM_MOVING_ON, MovedKeys, 
 from hbase_orm.binding.table_moves.pair_checks import check_pair
 from hbase_orm.errors import CodecError, CorruptRowError, ValidationError
 from hbase_orm.index.entries.targets import MARKER_VALUE, RowChange, family_of
-from hbase_orm.moving.translation import RowTranslation
+from hbase_orm.moving.layouts import RowTranslation
 from hbase_orm.ops import Cell, FamilyDescriptor, Row, StoredVersion
 from hbase_orm.schema import ColumnSchema, TableSchema
 
