@@ -122,8 +122,6 @@ def make_period_of_move(
         wanted = replace(own, families=tuple(families), attributes=attributes)
         yield from create_if_missing(CreateTable(wanted, schema.split_keys), is_repeatable=True)
         there = yield from _described(table)
-    elif GUARD_FAMILY not in {family.name for family in there.families}:
-        yield from add_guard_family(bound)
     if there is not None and there.attributes.get(ID_ATTRIBUTE) != table_id:
         raise ConflictError(
             "the table of the period was not made by the move of rows to it",
@@ -131,6 +129,8 @@ def make_period_of_move(
             table=table,
             fix="drop the table if its rows are not needed; the move makes it again",
         )
+    if there is not None and GUARD_FAMILY not in {family.name for family in there.families}:
+        yield from add_guard_family(bound)
     # Another program may just be making it.
     yield from ask_with_retry(GetRows(table, (b"\x00",), (GUARD_COLUMN,)), _OPENING)
     known.add(table)

@@ -16,7 +16,7 @@ from hbase_orm.errors import RowKeyError
 from hbase_orm.index.entries.targets import GuardedTable
 from hbase_orm.moving.layouts import MovedPeriod
 from hbase_orm.moving.translation import TableMove, new_key_index
-from hbase_orm.ops import MAX_ROW_KEY_BYTES, KeyRange, Protocol, Row
+from hbase_orm.ops import KeyRange, Protocol, Row, longest_row_key_bytes
 
 MakeTable = Callable[[BoundModel], Protocol[None]]
 """Creates the table of a bound model, which is that of a period, if it does not exist."""
@@ -80,6 +80,7 @@ class PeriodMoves:
         self.key_columns = self._keys.columns
         self.new_key_table = new_key_table
         self._make_table = make_table
+        self._longest_bytes = longest_row_key_bytes(new_key_table) - PREFIX_BYTES
         self._known: dict[datetime, TableMove] = {}
         self.at(self._start_of_any())
 
@@ -103,7 +104,7 @@ class PeriodMoves:
         translation = replace(
             translation,
             old_key=partial(self._old_key, start, translation.old_key),
-            to_new=partial(_storable, translation.to_new),
+            to_new=partial(_storable, translation.to_new, self._longest_bytes),
         )
         prefix = prefix_of_start(start)
         period = MovedPeriod(prefix, self._prefix_of, partial(self._make_table, placed))
@@ -160,15 +161,15 @@ class PeriodMoves:
         return replace(self.old, indexes=(*self.old.indexes, new_keys))
 
 
-def _storable(to_new: Callable[[Row], Row], row: Row) -> Row:
+def _storable(to_new: Callable[[Row], Row], longest_bytes: int, row: Row) -> Row:
     """Return an old row in the new layout; refuse keys that are too long behind a period."""
     moved = to_new(row)
-    if len(moved.key) > MAX_ROW_KEY_BYTES - PREFIX_BYTES:
+    if len(moved.key) > longest_bytes:
         raise RowKeyError(
             "the row key is too long for the index that orders the rows of all periods",
             row=row.key,
             size_bytes=len(moved.key),
-            limit_bytes=MAX_ROW_KEY_BYTES - PREFIX_BYTES,
+            limit_bytes=longest_bytes,
             fix="shorten the key, or run the migration exclusively",
         )
     return moved
