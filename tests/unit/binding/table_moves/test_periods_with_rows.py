@@ -8,14 +8,14 @@ from typing import Any, TypeVar
 import pytest
 
 from hbase_orm import Engine, connect, select
-from hbase_orm.errors import CatalogLeaseError
+from hbase_orm.errors import CatalogLeaseError, RetryableError
 from hbase_orm.gateway.base import Gateway
 from hbase_orm.migrate.errors import MigrationStoppedError
 from hbase_orm.migrate.operations.copies import SplitTable
-from hbase_orm.ops import ListTables, Operation
+from hbase_orm.ops import Increment, ListTables, MutateRow, Operation, Put, RowMutation
 from tests.support.migrated_tables import SHORT_LEASE_S, Revision, Saved, with_short_lease
 from tests.support.recording import RecordsRequests, gateway_of, through
-from tests.support.split_trips import Ledger, Program, filled, monthly_class, old_class
+from tests.support.split_trips import START, Ledger, Program, filled, monthly_class, old_class
 
 R = TypeVar("R")
 
@@ -95,3 +95,41 @@ def test_a_program_whose_lease_ends_at_every_attempt_is_told_so(upgrade: Upgrade
 
     with engine.session() as session, pytest.raises(CatalogLeaseError, match="periods that have"):
         session.all(select(NEW).allow_full_scan())
+
+
+def test_a_write_without_a_guard_is_refused_while_rows_move_to_the_months(upgrade: Upgrade) -> None:
+    engine = with_short_lease(upgrade.engine)
+    plain = engine._declared_of(NEW).with_table_at(START.replace(day=1, hour=0))
+    upgrade.until("moving")
+    put = Put(b"d:miles", b"\x00" * 8)
+    request = MutateRow(plain.schema.table, RowMutation(b"key", puts=(put,)))
+
+    with pytest.raises(RetryableError, match="have begun to move"):
+        engine._runtime.run(engine._runtime.writer.send(request, plain))
+
+
+class SlowIncrements(RecordsRequests):
+    """Answers increments when the lease has ended."""
+
+    def execute(self, operation: Operation[R], /) -> R:
+        answer = super().execute(operation)
+        if isinstance(operation, Increment):
+            time.sleep(SHORT_LEASE_S)
+        return answer
+
+
+@pytest.mark.parametrize("phase", ["new", None])
+def test_an_increment_in_the_table_of_a_month_counts_if_its_answer_is_late(
+    upgrade: Upgrade, phase: str | None
+) -> None:
+    upgrade.until(phase)
+    gateway = SlowIncrements(gateway_of(upgrade.engine))
+    engine = with_short_lease(through(gateway, upgrade.engine))
+    (tail, at), (_, _, seats) = next(iter(upgrade.ledger.items()))
+
+    with engine.session() as session:
+        session.increment(NEW, NEW.seats.by(7), tail=tail, at=at)
+        row = session.get(NEW, tail=tail, at=at)
+
+    assert row is not None
+    assert row.seats == seats + 7
