@@ -129,6 +129,7 @@ def test_an_increment_in_the_table_of_a_month_counts_if_its_answer_is_late(
 
     with engine.session() as session:
         session.increment(NEW, NEW.seats.by(7), tail=tail, at=at)
+        session.increment(NEW, NEW.seats.by(7), tail="absent", at=at)
         row = session.get(NEW, tail=tail, at=at)
 
     assert row is not None
