@@ -145,9 +145,10 @@ class MoveSoundness:
             moved_row = move.to_new(key, data_of(row))
             if moved_row is None:
                 continue
-            if move.new_key_table is not None and (NEW_KEYS, moved_row.key) not in visible:
-                return "an old row has no entry for its new key"
             own = {column: cell.value for column, cell in data_of(row).items()}
+            new_keys = {(NEW_KEYS, entry) for entry in move.new_key_entries(key, own)}
+            if move.new_key_table is not None and not new_keys <= visible:
+                return "an old row has no entry for its new key"
             for entry in () if is_sealed(row) else move.old.entries(key, own):
                 if (entry.table, entry.key) not in visible:
                     return "an old row has no entry in the old table's index"

@@ -306,6 +306,23 @@ def test_a_split_into_tables_that_exist_is_refused(tables: Engine, name: str) ->
     assert [each[-6:] for each in caught.value.tables] == ["202401"]
 
 
+def test_a_record_of_tables_that_are_gone_is_refused(
+    tables: Engine, backend: Backend, name: str
+) -> None:
+    old, new = old_class(name), monthly_class(f"{name}_%Y%m")
+    ledger = filled(tables, old)
+    (made,) = tables.create_tables(new, periods=(START, START + timedelta(days=1)))
+    tables._runtime.run_as_is(ask(DropTable(made)))
+    upgrade = Revision(tables, (old,), (new,))
+
+    with pytest.raises(TargetExistsError, match="a record already"):
+        upgrade.upgrade(operation(name), **QUICK)
+
+    tables.drop_tables(new)
+    upgrade.upgrade(operation(name), **QUICK)
+    assert Program(backend.another(tables), new).rows() == ledger
+
+
 @pytest.mark.only_on("memory")
 def test_tables_of_periods_of_programs_that_do_not_know_of_the_move_stop_it(
     tables: Engine, backend: Backend, name: str

@@ -65,6 +65,13 @@ class NewTables:
                 fix="drop these tables if their rows are not needed, or give the new tables "
                 "another name",
             )
+        if self.target.recorded_or_none() is not None:
+            raise TargetExistsError(
+                "tables of periods to which the rows are to be moved have a record already",
+                table=self.target.name,
+                fix="delete the record by engine.drop_tables with the new class, or give the new "
+                "tables another name",
+            )
 
     def _was_source(self) -> bool:
         """Return whether rows were moved from the new table to the old one before."""
