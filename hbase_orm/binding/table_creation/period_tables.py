@@ -11,6 +11,7 @@ from hbase_orm.binding.table_creation.table_descriptors import SLOP, base_table,
 from hbase_orm.binding.table_creation.table_records import create_recorded
 from hbase_orm.errors import (
     ConflictError,
+    ConnectionLostError,
     FeatureMissingError,
     NamespaceNotFoundError,
     RetryableError,
@@ -43,7 +44,9 @@ _RETRIES: Final = RetryPolicy(
 )
 # Until all its regions are open, requests for it fail in other ways, too.
 _OPENING: Final = replace(
-    _RETRIES, attempts=8, errors=(*MISSING_TABLE, TableDisabledError, RetryableError)
+    _RETRIES,
+    attempts=8,
+    errors=(*MISSING_TABLE, TableDisabledError, RetryableError, ConnectionLostError),
 )
 
 _HOW_TO_MAKE: Final = (
