@@ -12,7 +12,18 @@ import platform
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 
-from benchmarks import fanout, guarded, keys, load, moving, newest, planning, pushdown, scan
+from benchmarks import (
+    fanout,
+    guarded,
+    imports,
+    keys,
+    load,
+    moving,
+    newest,
+    planning,
+    pushdown,
+    scan,
+)
 from benchmarks.models import (
     HandEntry,
     HandReading,
@@ -50,7 +61,7 @@ MODELS = (
     HandEntry,
     *moving.MODELS,
 )
-LOCAL_JOBS: dict[str, Callable[[int], str]] = {"keys": keys.keys}
+LOCAL_JOBS: dict[str, Callable[[int], str]] = {"keys": keys.keys, "imports": imports.imports}
 """Jobs that need no server; they take the number of repetitions."""
 
 

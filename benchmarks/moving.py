@@ -38,6 +38,7 @@ class _Checkpoint:
     """A checkpoint in memory."""
 
     position: Mapping[str, str] = field(default_factory=dict[str, str])
+    interrupted: None = None
 
     def save(self, position: Mapping[str, str]) -> None:
         """Save a position."""

@@ -20,7 +20,7 @@ from hbase_orm.binding.table_writer import TableWriter
 from hbase_orm.binding.write_clock import WriteClock, wall_clock_ms
 from hbase_orm.execute import Reading, stream
 from hbase_orm.gateway.base import Gateway
-from hbase_orm.index.catalog.catalog import LEASE_S
+from hbase_orm.index.catalog.lease import LEASE_S
 from hbase_orm.index.entries.guard_cell import NONCE_BYTES
 from hbase_orm.index.entries.targets import GUARDED_RETRIES, GuardContext
 from hbase_orm.moving.moved_requests import through_moves

@@ -15,7 +15,7 @@ from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 from uuid import uuid4
 
 from hbase_orm.errors import ConfigurationError
-from hbase_orm.index.catalog.catalog import LEASE_S
+from hbase_orm.index.catalog.lease import LEASE_S
 
 DEFAULT_THRIFT1_PORT: Final = 9090
 DEFAULT_THRIFT2_PORT: Final = 9091

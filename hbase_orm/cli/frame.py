@@ -145,11 +145,37 @@ class Group(click.Group):
         self.params.extend(_shared_options())
 
 
-class LateGroup(Group):
-    """A group whose topics, commands given as `module:attribute`, are imported when needed."""
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """A command that is imported when it is used.
 
-    def __init__(self, *args: Any, topics: Mapping[str, str], **kwargs: Any) -> None:
-        """Create a group; `topics` has a `module:attribute` for each command's name."""
+    Attributes:
+        place: The command as `module:attribute`.
+        summary: The first sentence of its help, for the list of commands.
+    """
+
+    place: str
+    summary: str
+
+    def load(self) -> click.Command:
+        """Return the command; its module is imported now."""
+        module, _, attribute = self.place.partition(":")
+        command: click.Command = getattr(importlib.import_module(module), attribute)
+        return command
+
+
+class _OrderedGroup(click.Group):
+    """A group that lists its commands in the order in which they were added."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  # click's signature
+        return list(self.commands)
+
+
+class LateGroup(Group):
+    """A group whose topics are imported when they are used, and not for the group's own help."""
+
+    def __init__(self, *args: Any, topics: Mapping[str, Topic], **kwargs: Any) -> None:
+        """Create a group; `topics` has the commands by name."""
         super().__init__(*args, **kwargs)
         self._topics = topics
 
@@ -161,9 +187,14 @@ class LateGroup(Group):
         """Return the command of this name; if it is one of `topics`, its module is imported now."""
         if cmd_name not in self._topics:
             return super().get_command(ctx, cmd_name)
-        module, _, attribute = self._topics[cmd_name].partition(":")
-        command: click.Command = getattr(importlib.import_module(module), attribute)
-        return command
+        return self._topics[cmd_name].load()
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of commands by the summaries of the topics."""
+        topics = {
+            name: click.Command(name, help=topic.summary) for name, topic in self._topics.items()
+        }
+        _OrderedGroup(commands={**self.commands, **topics}).format_commands(ctx, formatter)
 
 
 def note(line: str) -> None:

@@ -9,39 +9,84 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
-from importlib.metadata import PackageNotFoundError, version
 
 import click
 
 from hbase_orm.cli.errors import EXIT_CODES_HELP, DeclinedError, ExitCode, exit_code, one_line
-from hbase_orm.cli.frame import LateGroup, Settings
+from hbase_orm.cli.frame import LateGroup, Settings, Topic
 from hbase_orm.errors import GatewayError, HBaseORMError
 
 TOPICS = {
-    "explain": "hbase_orm.cli.explain:explain",
-    "index": "hbase_orm.cli.index:index",
-    "key": "hbase_orm.cli.key:key",
-    "server": "hbase_orm.cli.server:server",
-    "tables": "hbase_orm.cli.tables:tables",
-    "init": "hbase_orm.cli.migration_commands.new:init",
-    "revision": "hbase_orm.cli.migration_commands.new:revision",
-    "merge": "hbase_orm.cli.migration_commands.new:merge",
-    "upgrade": "hbase_orm.cli.migration_commands.runs:upgrade",
-    "downgrade": "hbase_orm.cli.migration_commands.runs:downgrade",
-    "stamp": "hbase_orm.cli.migration_commands.runs:stamp",
-    "current": "hbase_orm.cli.migration_commands.state:current",
-    "history": "hbase_orm.cli.migration_commands.state:history",
-    "heads": "hbase_orm.cli.migration_commands.state:heads",
-    "check": "hbase_orm.cli.migration_commands.state:check",
+    "explain": Topic(
+        "hbase_orm.cli.explain:explain",
+        "Show what would be sent for a statement: ranges, filters, checks, order, requests.",
+    ),
+    "index": Topic(
+        "hbase_orm.cli.index:index",
+        "Build, show, verify, repair and drop indexes; the tables stay in use.",
+    ),
+    "key": Topic(
+        "hbase_orm.cli.key:key",
+        "Decode and encode the row keys of a model.",
+    ),
+    "server": Topic(
+        "hbase_orm.cli.server:server",
+        "Run a real HBase on this machine (needs a JDK 17 to 21 and Maven; no Docker).",
+    ),
+    "tables": Topic(
+        "hbase_orm.cli.tables:tables",
+        "Create, compare, list, empty and drop the tables of models.",
+    ),
+    "init": Topic(
+        "hbase_orm.cli.migration_commands.new:init",
+        "Create the folder of revisions, and name it in pyproject.toml if it is not 'migrations'.",
+    ),
+    "revision": Topic(
+        "hbase_orm.cli.migration_commands.new:revision",
+        "Write the files of a new revision: its steps, and the records of the tables beside it.",
+    ),
+    "merge": Topic(
+        "hbase_orm.cli.migration_commands.new:merge",
+        "Write a revision without steps that joins branches: all heads, or these revisions.",
+    ),
+    "upgrade": Topic(
+        "hbase_orm.cli.migration_commands.runs:upgrade",
+        "Apply revisions up to REVISION; an interrupted run continues exactly where it stopped.",
+    ),
+    "downgrade": Topic(
+        "hbase_orm.cli.migration_commands.runs:downgrade",
+        "Undo the applied revisions after REVISION, the last one first; REVISION itself stays.",
+    ),
+    "stamp": Topic(
+        "hbase_orm.cli.migration_commands.runs:stamp",
+        "Record exactly these revisions, and those before them, as applied; nothing is run.",
+    ),
+    "current": Topic(
+        "hbase_orm.cli.migration_commands.state:current",
+        "Show the applied revisions that no other follows, and where a run was interrupted.",
+    ),
+    "history": Topic(
+        "hbase_orm.cli.migration_commands.state:history",
+        "Show all revisions, the newest first; nothing is sent without --indicate-current.",
+    ),
+    "heads": Topic(
+        "hbase_orm.cli.migration_commands.state:heads",
+        "Show the revisions that no other follows; nothing is sent.",
+    ),
+    "check": Topic(
+        "hbase_orm.cli.migration_commands.state:check",
+        "Check that everything is applied, and that the models are what the last revision says.",
+    ),
 }
-"""The commands by name, each as `module:attribute`; a new topic is added here."""
+"""The commands by name, each with the first sentence of its help; a new topic is added here."""
 
 
-def _version() -> str:
-    try:
-        return version("hbase-orm")
-    except PackageNotFoundError:  # run from a checkout that is not installed
-        return "unknown"
+def _show_version(context: click.Context, _parameter: click.Parameter, given: bool) -> None:  # noqa: FBT001 -- click's signature
+    if given and not context.resilient_parsing:
+        from hbase_orm import __version__  # noqa: PLC0415 -- slow; only needed here
+
+        click.echo(f"hbase-orm, version {__version__}")
+        context.exit()
 
 
 @click.group(
@@ -57,7 +102,14 @@ def _version() -> str:
     help="The gateways: hbase://HOST[:PORT][?thrift2=HOST:PORT]. Without the option, HBASE_ORM_URL "
     "is used, else the url of pyproject.toml; --url '' uses none of them.",
 )
-@click.version_option(_version(), prog_name="hbase-orm")
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_show_version,
+    help="Show the version and exit.",
+)
 @click.pass_obj
 def cli(options: Settings, url: str | None) -> None:
     """Work with HBase tables by their models, and run a small HBase for development.

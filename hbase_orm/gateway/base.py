@@ -7,6 +7,7 @@ whether the request was applied.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from enum import Enum
 from typing import Any, Protocol, TypeVar
 
@@ -56,6 +57,18 @@ class Gateway(Protocol):
         """Close every connection.
 
         The gateway cannot be used afterwards; closing it twice is allowed.
+        """
+        ...
+
+
+class RawConnections(Protocol):
+    """A gateway that also opens connections of the library below it."""
+
+    def raw(self) -> AbstractContextManager[Any]:
+        """Return a context manager with a separate happybase `Connection`; it closes it at exit.
+
+        Raises:
+            RetryableError: No gateway accepts connections.
         """
         ...
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Final
 
 from hbase_orm.binding.table_writer import LEASE_RENEWALS
@@ -17,7 +18,7 @@ from hbase_orm.errors import (
     UniqueViolationError,
     ValidationError,
 )
-from hbase_orm.index.entries.targets import RowChange
+from hbase_orm.index.entries.targets import RowBefore, RowChange
 from hbase_orm.index.protocol.row_change import write_row
 from hbase_orm.index_admin.lease import TableLease
 from hbase_orm.ops import Protocol, run_all
@@ -26,6 +27,8 @@ GROUP_ROWS: Final = 200
 """The number of rows that are reindexed in parallel: few enough for one lease, usually."""
 
 _MISFITS: Final = (ValidationError, RowKeyError, CorruptRowError)
+
+_NOTHING: Final[Mapping[bytes, RowBefore | None]] = MappingProxyType({})
 
 Failures = dict[bytes, HBaseORMError | None]
 """The errors of the writes of rows, by row key; None for a write that did not fail."""
@@ -39,7 +42,10 @@ class RowReindexer:
         self.lease = lease
 
     def reindex(
-        self, keys: Sequence[bytes], rejected: dict[bytes, str] | None = None
+        self,
+        keys: Sequence[bytes],
+        rejected: dict[bytes, str] | None = None,
+        as_read: Mapping[bytes, RowBefore | None] = _NOTHING,
     ) -> Protocol[None]:
         """Reindex rows; skip rows that do not exist any more.
 
@@ -48,6 +54,8 @@ class RowReindexer:
             rejected: A dict to which the rows that cannot be reindexed are added, with their
                 errors. For example, a value does not fit the index, or another row has the same
                 unique value. If `rejected` is None, an error is raised instead.
+            as_read: Rows that were read before, with their guards and all data cells. Other rows
+                are read first.
 
         Raises:
             ConflictError: Writes do not maintain the index that the work is for.
@@ -55,10 +63,13 @@ class RowReindexer:
             HBaseORMError: A row failed; the other rows of its group were reindexed.
         """
         for start in range(0, len(keys), GROUP_ROWS):
-            yield from self._reindex_group(keys[start : start + GROUP_ROWS], rejected)
+            yield from self._reindex_group(keys[start : start + GROUP_ROWS], rejected, as_read)
 
     def _reindex_group(
-        self, keys: Sequence[bytes], rejected: dict[bytes, str] | None
+        self,
+        keys: Sequence[bytes],
+        rejected: dict[bytes, str] | None,
+        as_read: Mapping[bytes, RowBefore | None],
     ) -> Protocol[None]:
         """Reindex rows in parallel; repeat writes whose lease expired, under a new lease.
 
@@ -67,7 +78,10 @@ class RowReindexer:
         renewals_left = LEASE_RENEWALS
         while keys:
             target, context = yield from self.lease.permitted()
-            writes = [write_row(target, RowChange(key, kind="reindex"), context) for key in keys]
+            writes = [
+                write_row(target, RowChange(key, kind="reindex"), context, as_read=as_read.get(key))
+                for key in keys
+            ]
             errors = yield from run_all([_error_of(write) for write in writes])
             failures: Failures = dict(zip(keys, errors, strict=True))
             if rejected is None:
@@ -76,7 +90,7 @@ class RowReindexer:
                 failures = _without_rejected(failures, rejected)
             late = [key for key, error in failures.items() if _is_late(error, renewals_left)]
             renewals_left -= len(late) == len(keys)
-            keys = late
+            keys, as_read = late, _NOTHING
             if late:
                 self.lease.forget()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
 from hbase_orm.migrate.errors import (
     EditedRevisionError,
@@ -16,6 +17,9 @@ from hbase_orm.migrate.history import MigrationHistory, Position
 from hbase_orm.migrate.operations.operation import Estimate, Irreversible, Operation
 from hbase_orm.migrate.revisions import Direction, Revision
 from hbase_orm.migrate.targets import downgrade_target, upgrade_targets
+
+_TURNED: Final = "turned "
+"""How the members of a checkpoint begin that belong to a run in the other direction."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,9 +229,30 @@ def _work(revision: Revision, direction: Direction, position: Position | None) -
     else:  # of the other steps nothing must be undone, so they may be irreversible
         left = tuple(_undoing(revision, index) for index in range(position.step, -1, -1))
     is_same = position.direction is direction
-    return RevisionWork(
-        revision, direction, left, position.checkpoint if is_same else {}, is_continued=True
-    )
+    checkpoint = position.checkpoint if is_same else _turned(position.checkpoint)
+    return RevisionWork(revision, direction, left, checkpoint, is_continued=True)
+
+
+def _turned(checkpoint: Mapping[str, str]) -> dict[str, str]:
+    """Return the checkpoint of a step for a run in the other direction, which has none of its own.
+
+    The other direction's position stays in it, until the run has saved one: without it nobody would
+    know which rows of a table the interrupted run has changed.
+    """
+    own, interrupted = own_position(checkpoint)
+    if interrupted is not None:
+        return dict(interrupted)
+    return {_TURNED: "", **{f"{_TURNED}{name}": value for name, value in own.items()}}
+
+
+def own_position(
+    checkpoint: Mapping[str, str],
+) -> tuple[Mapping[str, str], Mapping[str, str] | None]:
+    """Return a step's own position, and that of an interrupted run in the other direction."""
+    if _TURNED not in checkpoint:
+        return checkpoint, None
+    turned = {name.removeprefix(_TURNED): value for name, value in checkpoint.items()}
+    return {}, {name: value for name, value in turned.items() if name}
 
 
 def _refuse_edited_steps(revision: Revision, position: Position) -> None:

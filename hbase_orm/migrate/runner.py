@@ -2,7 +2,8 @@
 
 After a crash the history has the exact position: the revision, the step and the step's checkpoint.
 The next run continues there. A step that had finished, but was not recorded, is run again from its
-last checkpoint.
+last checkpoint. Tables that the killed run used exclusively are released first: the steps that are
+left may not need them exclusively.
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ from typing import Any
 from hbase_orm.errors import HBaseORMError, MigrationError
 from hbase_orm.migrate.errors import MigrationStoppedError, StepFailedError
 from hbase_orm.migrate.history import AppliedRevision, Change, Position
+from hbase_orm.migrate.operations.migrated_table import MigratedTable
 from hbase_orm.migrate.operations.operation import Migration, MigrationOptions, Progress
-from hbase_orm.migrate.planning import RevisionStep, RevisionWork
+from hbase_orm.migrate.planning import RevisionStep, RevisionWork, own_position
 from hbase_orm.migrate.revisions import Direction, Revision
 from hbase_orm.migrate.runner_lock import RunnerLock
 from hbase_orm.session import Engine
@@ -62,6 +64,7 @@ class StepCheckpoint:
     lock: RunnerLock
     begun: Position
     position: Mapping[str, str] = field(default_factory=dict[str, str])
+    interrupted: Mapping[str, str] | None = None
 
     def save(self, position: Mapping[str, str]) -> None:
         """Save a position in the history.
@@ -78,7 +81,7 @@ class StepCheckpoint:
             saved,
         )
         self.lock.record(Change(moves=True, position=moved))
-        self.position = saved
+        self.position, self.interrupted = saved, None
 
 
 class RevisionRunner:
@@ -111,6 +114,8 @@ class RevisionRunner:
 
     def _finish(self, work: RevisionWork) -> None:
         checkpoint = work.checkpoint
+        if work.is_continued:
+            self._release_tables(work.steps[0])
         for step in work.steps:
             self._on_step(StepProgress(step, work.revision, work.direction))
             try:
@@ -121,13 +126,21 @@ class RevisionRunner:
         self._record(work)
         self._on_step(StepProgress(None, work.revision, work.direction))
 
+    def _release_tables(self, step: RevisionStep) -> None:
+        """Release the tables of a revision that an interrupted run has left in exclusive use."""
+        migration = migration_of(self._engine, step, self._options, self._report_of(step))
+        for table in {**migration.before, **migration.after}:
+            purpose = f"release of {table} after an interrupted migration"
+            MigratedTable(migration, table).end_interrupted_use(purpose)
+
     def _run_step(self, step: RevisionStep, checkpoint: Mapping[str, str]) -> None:
         operations = tuple(each.describe() for each in step.revision.operations)
         begun = Position(step.revision.id, step.direction, step.index, operations, checkpoint)
         self._lock.record(Change(moves=True, position=begun))
         migration = migration_of(self._engine, step, self._options, self._report_of(step))
         try:
-            step.operation.run(migration, StepCheckpoint(self._lock, begun, checkpoint))
+            own, interrupted = own_position(checkpoint)
+            step.operation.run(migration, StepCheckpoint(self._lock, begun, own, interrupted))
         except HBaseORMError:
             raise
         except Exception as error:  # the user's functions may raise anything

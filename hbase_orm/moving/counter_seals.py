@@ -20,7 +20,7 @@ import struct
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from hbase_orm.errors import ConflictError, ConnectionLostError, RetryableError
+from hbase_orm.errors import ConflictError
 from hbase_orm.index.entries.targets import GuardContext, GuardedTable, with_guard
 from hbase_orm.index.protocol.requests import permitted_epoch, read_raw
 from hbase_orm.ops import (
@@ -31,9 +31,9 @@ from hbase_orm.ops import (
     Put,
     RowMutation,
     StoredVersion,
-    ask,
     ask_with_retry,
 )
+from hbase_orm.ops.conditional_changes import ConditionalChanges
 
 MAX_COUNTER_ROUNDS: Final = 100
 """The number of attempts to seal counters that other programs increment all the time."""
@@ -131,11 +131,12 @@ def seal_counters(
     Raises:
         ConflictError: Other programs incremented a counter at every attempt.
         CatalogLeaseError: The lease has expired.
-        GatewayError: The row could not be read.
+        GatewayError: The row could not be read, or the answers to the changes were lost.
     """
     columns = sorted(table.counters)
     newest_ms: int | None = None
     is_busy = False
+    changes = ConditionalChanges()
     for rounds in range(1, MAX_COUNTER_ROUNDS + 1):
         if is_busy:
             yield from context.retries.pause(rounds)
@@ -151,22 +152,25 @@ def seal_counters(
             # Once: with the guard sealed, only increments change the row, and the get shows them.
             stored = yield from read_raw(table, key, context)
             newest_ms = max((version.timestamp_ms for version in stored), default=0)
-        is_busy = not (yield from _seal(table, key, unsealed, newest_ms, context))
-    raise ConflictError(
-        "other programs incremented a counter of the row at every attempt to seal it",
-        table=table.table,
-        row=key,
-        rounds=MAX_COUNTER_ROUNDS,
-        fix="continue the move later",
+        is_busy = not (yield from _seal(table, key, unsealed, newest_ms, context, changes))
+    raise changes.error(
+        ConflictError(
+            "other programs incremented a counter of the row at every attempt to seal it",
+            table=table.table,
+            row=key,
+            rounds=MAX_COUNTER_ROUNDS,
+            fix="continue the move later",
+        )
     )
 
 
-def _seal(
+def _seal(  # noqa: PLR0917  # one step of the loop, and all it depends on
     table: GuardedTable,
     key: bytes,
     cells: Mapping[bytes, Cell | None],
     newest_ms: int,
     context: GuardContext,
+    changes: ConditionalChanges,
 ) -> Protocol[bool]:
     """Put the seals of counters that still have these cells; return whether all were acknowledged.
 
@@ -180,8 +184,5 @@ def _seal(
         put = Put(column, counter_seal(cell), newest_ms + 1)
         expected = b"" if cell is None else cell.value
         request = CheckAndMutate(table.table, column, expected, RowMutation(key, puts=(put,)))
-        try:
-            is_acknowledged &= yield from ask(request)
-        except (RetryableError, ConnectionLostError):
-            is_acknowledged = False
+        is_acknowledged &= yield from changes.ask(request)
     return is_acknowledged

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from hbase_orm.errors import ConflictError, ConnectionLostError, RetryableError
+from hbase_orm.errors import ConflictError
 from hbase_orm.index.entries.guard_cell import GuardCell, sealed_guard
 from hbase_orm.index.entries.targets import (
     GUARD_COLUMN,
@@ -18,7 +18,8 @@ from hbase_orm.index.entries.targets import (
 from hbase_orm.index.protocol import attempt as attempts
 from hbase_orm.index.protocol.requests import permitted_epoch, read_before, refuse_corrupt_guard
 from hbase_orm.moving.counter_seals import seal_counters
-from hbase_orm.ops import Cell, CheckAndMutate, Protocol, Put, RowMutation, ask
+from hbase_orm.ops import Cell, CheckAndMutate, Protocol, Put, RowMutation
+from hbase_orm.ops.conditional_changes import ConditionalChanges
 
 MAX_SEAL_ROUNDS: Final = 100
 """The number of attempts to seal a row that other programs write all the time."""
@@ -60,9 +61,10 @@ def seal_row(
         CorruptRowError: The row's guard does not decode.
         ConflictError: Other programs wrote the row at every attempt.
         CatalogLeaseError: The lease has expired, or the row has a newer epoch.
-        GatewayError: The row could not be read.
+        GatewayError: The row could not be read, or the answers to the changes were lost.
     """
     columns = (*table.families, GUARD_COLUMN)
+    changes = ConditionalChanges()
     for rounds in range(1, MAX_SEAL_ROUNDS + 1):
         before, as_read = as_read, None
         if before is None:
@@ -70,22 +72,28 @@ def seal_row(
         if before.guard is not None and before.guard.is_sealed:
             return (yield from _with_counters(table, key, before.guard, before.cells, context))
         refuse_corrupt_guard(table, RowChange(key), before)
-        guard = yield from _sealed(table, key, before, context)
+        guard = yield from _sealed(table, key, before, context, changes)
         if guard is not None:
             return (yield from _with_counters(table, key, guard, before.cells, context))
         if rounds > 1:
             yield from context.retries.pause(rounds)
-    raise ConflictError(
-        "other writers changed the row at every attempt to seal it",
-        table=table.table,
-        row=key,
-        rounds=MAX_SEAL_ROUNDS,
-        fix="continue the move later",
+    raise changes.error(
+        ConflictError(
+            "other writers changed the row at every attempt to seal it",
+            table=table.table,
+            row=key,
+            rounds=MAX_SEAL_ROUNDS,
+            fix="continue the move later",
+        )
     )
 
 
 def _sealed(
-    table: GuardedTable, key: bytes, before: RowBefore, context: GuardContext
+    table: GuardedTable,
+    key: bytes,
+    before: RowBefore,
+    context: GuardContext,
+    changes: ConditionalChanges,
 ) -> Protocol[GuardCell | None]:
     """Seal a guard if it is unchanged, and return it; None if it changed, or without an answer."""
     epoch = yield from permitted_epoch(table.table, context)
@@ -99,11 +107,7 @@ def _sealed(
     put = Put(GUARD_COLUMN, guard.encode(), guard.timestamp_ms)
     mutation = RowMutation(key, puts=(put,))  # without TTL: the row must not come to life again
     request = CheckAndMutate(table.table, GUARD_COLUMN, before.guard_bytes, mutation)
-    try:
-        is_applied = yield from ask(request)
-    except (RetryableError, ConnectionLostError):
-        return None
-    return guard if is_applied else None
+    return guard if (yield from changes.ask(request)) else None
 
 
 def _with_counters(

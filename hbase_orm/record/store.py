@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import Final
 
-from hbase_orm.errors import ConflictError, ConnectionLostError, RecordError, RetryableError
+from hbase_orm.errors import ConflictError, RecordError
 from hbase_orm.index.catalog.catalog import CATALOG_TABLE, CHANGES, RECORD_COLUMN, read_cells
-from hbase_orm.ops import CheckAndMutate, Protocol, Put, RowMutation, ask
+from hbase_orm.ops import CheckAndMutate, Protocol, Put, RowMutation
+from hbase_orm.ops.conditional_changes import ConditionalChanges
 from hbase_orm.record.declaration import TableRecord
 
 ID_ATTRIBUTE: Final = "hbase_orm.id"
@@ -36,6 +37,7 @@ def change_record(
 
     Raises:
         ConflictError: Other programs changed the record at every attempt.
+        GatewayError: The answers to the changes were lost.
         RecordError: The record is damaged, or a newer version of the library wrote it.
     """
 
@@ -57,20 +59,28 @@ def decide_record(
 
     Raises:
         ConflictError: Other programs changed the record at every attempt.
+        GatewayError: The answers to the changes were lost.
         RecordError: The record is damaged, or a newer version of the library wrote it.
     """
+    changes = ConditionalChanges()
     for tries in range(1, CHANGES.attempts + 1):
         _, stored = yield from read_cells(table)
         wanted = yield from decide(TableRecord.decode(stored, table) if stored else None)
         encoded = b"" if wanted is None else wanted.encode()
-        if not encoded or encoded == stored or (yield from _swap(table, stored, encoded)):
+        if (
+            not encoded
+            or encoded == stored
+            or (yield from changes.ask(_swap(table, stored, encoded)))
+        ):
             return wanted
         yield from CHANGES.pause(tries)
-    raise ConflictError(
-        "other programs changed the table's record at every attempt",
-        table=table,
-        tries=CHANGES.attempts,
-        fix="call create_tables again",
+    raise changes.error(
+        ConflictError(
+            "other programs changed the table's record at every attempt",
+            table=table,
+            tries=CHANGES.attempts,
+            fix="call create_tables again",
+        )
     )
 
 
@@ -85,16 +95,17 @@ def replace_record(table: str, seen: bytes, record: TableRecord) -> Protocol[Non
     Raises:
         ConflictError: Another program has changed the record since it was read.
     """
+    changes = ConditionalChanges()
     for tries in range(1, CHANGES.attempts + 1):
         _, stored = yield from read_cells(table)
         if stored == record.encode():
             return
         if stored != seen:
-            break
-        if (yield from _swap(table, seen, record.encode())):
+            raise changed_record(table)
+        if (yield from changes.ask(_swap(table, seen, record.encode()))):
             return
         yield from CHANGES.pause(tries)
-    raise changed_record(table)
+    raise changes.error(changed_record(table))
 
 
 def take_back_record(table: str, own: TableRecord, before: bytes) -> Protocol[None]:
@@ -105,9 +116,10 @@ def take_back_record(table: str, own: TableRecord, before: bytes) -> Protocol[No
         own: The record that the caller has written.
         before: The bytes of the record before; empty if there was none.
     """
+    changes = ConditionalChanges()
     for tries in range(1, CHANGES.attempts + 1):
         _, stored = yield from read_cells(table)
-        if stored != own.encode() or (yield from _swap(table, stored, before)):
+        if stored != own.encode() or (yield from changes.ask(_swap(table, stored, before))):
             return
         yield from CHANGES.pause(tries)
 
@@ -121,12 +133,9 @@ def changed_record(table: str) -> ConflictError:
     )
 
 
-def _swap(table: str, stored: bytes, wanted: bytes) -> Protocol[bool]:
+def _swap(table: str, stored: bytes, wanted: bytes) -> CheckAndMutate:
     mutation = RowMutation(table.encode(), puts=(Put(RECORD_COLUMN, wanted),))
-    try:
-        return (yield from ask(CheckAndMutate(CATALOG_TABLE, RECORD_COLUMN, stored, mutation)))
-    except (RetryableError, ConnectionLostError):
-        return False
+    return CheckAndMutate(CATALOG_TABLE, RECORD_COLUMN, stored, mutation)
 
 
 def delete_record(
@@ -150,7 +159,9 @@ def delete_record(
 
     Raises:
         ConflictError: Other programs changed the record at every attempt.
+        GatewayError: The answers to the changes were lost.
     """
+    changes = ConditionalChanges()
     for tries in range(1, CHANGES.attempts + 1):
         _, stored = yield from read_cells(table)
         if not stored:
@@ -158,14 +169,16 @@ def delete_record(
         is_later = seen is not None and not _are_of_one_table(stored, seen)
         if is_later and (existing is None or (yield from existing())):
             return b""
-        if (yield from _swap(table, stored, b"")):
+        if (yield from changes.ask(_swap(table, stored, b""))):
             return stored
         yield from CHANGES.pause(tries)
-    raise ConflictError(
-        "other programs changed the record of the dropped table at every attempt",
-        table=table,
-        tries=CHANGES.attempts,
-        fix="drop the table again: its record is deleted then",
+    raise changes.error(
+        ConflictError(
+            "other programs changed the record of the dropped table at every attempt",
+            table=table,
+            tries=CHANGES.attempts,
+            fix="drop the table again: its record is deleted then",
+        )
     )
 
 
@@ -176,7 +189,7 @@ def restore_record(table: str, seen: bytes) -> Protocol[None]:
         table: The table.
         seen: The bytes of the deleted record.
     """
-    yield from _swap(table, b"", seen)
+    yield from ConditionalChanges().ask(_swap(table, b"", seen))
 
 
 def _are_of_one_table(stored: bytes, seen: bytes) -> bool:

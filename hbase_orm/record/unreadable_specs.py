@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from hbase_orm import codecs
+from hbase_orm.codecs import names
 from hbase_orm.errors import RecordError
 from hbase_orm.record.declaration import RecordedRows
 from hbase_orm.record.specifications import PACKED, PACKED_MEMBERS, SPEC_MEMBERS
@@ -19,7 +19,7 @@ from hbase_orm.rowkey.record_types import RecordTypeCodec
 
 Members = Mapping[str, Any]
 
-_OWN_CODECS: Final = frozenset({*codecs.names(), "bytes.int64", OrNone.name, RecordTypeCodec.name})
+_OWN_CODECS: Final = frozenset({*names(), "bytes.int64", OrNone.name, RecordTypeCodec.name})
 """The names of the library's codecs."""
 
 

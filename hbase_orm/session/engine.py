@@ -25,21 +25,15 @@ from hbase_orm.binding.table_creation.table_records import (
 )
 from hbase_orm.binding.url import EngineOptions, parse_url
 from hbase_orm.errors import ConfigurationError
-from hbase_orm.gateway.base import Gateway
+from hbase_orm.gateway.base import Gateway, RawConnections
 from hbase_orm.gateway.memory.gateway import MemoryGateway
-from hbase_orm.gateway.retry import RetryingGateway
-from hbase_orm.gateway.routed import RoutedGateway
-from hbase_orm.gateway.thrift.pool import Address
-from hbase_orm.gateway.thrift.thrift1 import Thrift1Gateway
-from hbase_orm.gateway.thrift.thrift2 import Thrift2Gateway
-from hbase_orm.gateway.thrift.wire import WireStyle
 from hbase_orm.index.catalog import catalog
 from hbase_orm.index.catalog.entry import TableState
 from hbase_orm.index_admin.admin import IndexAdmin
 from hbase_orm.model import Model
 from hbase_orm.model.declare.placement import base_of, model_of_key
 from hbase_orm.numbering.sequence import DEFAULT_BLOCK, SEQUENCES_TABLE, Sequence
-from hbase_orm.ops import ListRegions, Ping, Protocol, RegionRange, RenewTimeLimit, ask
+from hbase_orm.ops import ListRegions, Protocol, RegionRange, RenewTimeLimit, ask
 from hbase_orm.reading.by_key import row_keys
 from hbase_orm.record.declaration import TableRecord
 from hbase_orm.schema import TableSchema
@@ -57,7 +51,7 @@ class Engine(IndexAdmin, TableAdmin, LiveTables):
     """
 
     def __init__(
-        self, gateway: Gateway, options: EngineOptions, thrift1: Thrift1Gateway | None = None
+        self, gateway: Gateway, options: EngineOptions, thrift1: RawConnections | None = None
     ) -> None:
         """Create an engine that uses `gateway`; applications call `connect` instead."""
         self.options = options
@@ -375,26 +369,7 @@ def connect(url: str, /) -> Engine:
     options = parse_url(url)
     if options.scheme == "memory":
         return Engine(MemoryGateway(), options)
-    style = WireStyle(protocol=options.protocol, transport=options.transport)
-    thrift1 = Thrift1Gateway.connect(
-        [Address(*address) for address in options.thrift1],
-        style=style,
-        timeout_s=options.timeout_s,
-        pool_size=options.pool,
-    )
-    thrift2 = None
-    if options.thrift2:
-        thrift2 = Thrift2Gateway.connect(
-            [Address(*address) for address in options.thrift2],
-            style=style,
-            timeout_s=options.timeout_s,
-            pool_size=options.pool,
-        )
-    routed = RoutedGateway(data=thrift1, atomic=thrift2)
-    try:
-        routed.execute_within(Ping(), options.timeout_s)  # asks both
-    except BaseException:
-        routed.close()
-        raise
-    gateway = RetryingGateway(routed, attempts=options.retries + 1, timeout_s=options.timeout_s)
+    from hbase_orm.session.thrift_gateways import open_gateways  # noqa: PLC0415  # loads happybase
+
+    gateway, thrift1 = open_gateways(options)
     return Engine(gateway, options, thrift1)

@@ -7,17 +7,18 @@ has the marker `hbase`, runs on a real HBase. The first kind that is available i
 2. a container of the image, through testcontainers
 3. the embedded server
 
-The report's header shows which kind is used, and why the kinds before it are not. If no kind is
-available, such tests are skipped with the reasons. With HBASE_ORM_REQUIRE_HBASE=1 they fail
-instead. With HBASE_ORM_REQUIRE_DOCKER=1 they fail unless HBase runs in Docker.
+The report shows which kind is used, and why the kinds before it are not: after the collection, or
+with pytest-xdist at the end. If no kind is available, such tests are skipped with the reasons. With
+HBASE_ORM_REQUIRE_HBASE=1 they fail instead. With HBASE_ORM_REQUIRE_DOCKER=1 they fail unless HBase
+runs in Docker.
 
     def test_the_newest_order_comes_first(hbase, table_prefix):
         engine = connect(hbase.url)
         ...
 
-Nothing is started before a test needs it, and importing this module does not import a Docker
-library. With pytest-xdist all workers share one server. If a test on HBase fails, the server's log
-is kept, and its path is printed at the end.
+Nothing is looked for, started or imported before a test needs it: a run without such tests costs
+next to nothing. With pytest-xdist all workers share one server. If a test on HBase fails, the
+server's log is kept, and its path is printed at the end.
 """
 
 from __future__ import annotations
@@ -28,16 +29,16 @@ import tempfile
 import time
 import uuid
 from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hbase_orm.testing.shared import Share
-from hbase_orm.testing.sources import Choice, choose
-
 if TYPE_CHECKING:
     from hbase_orm.testing.servers import RealHBase
+    from hbase_orm.testing.shared import Share
+    from hbase_orm.testing.sources import Choice
 
 _MARKER = "hbase"
 _PLUGIN = "hbase-orm-run"
@@ -58,14 +59,27 @@ class _Run:
         given: dict[str, Any] | None = getattr(config, "workerinput", None)
         self.is_worker = given is not None
         if given is None:
-            self.share = Share(Path(tempfile.mkdtemp(prefix="hbase-orm-tests-")))
+            self.folder, self.owner_pid = tempfile.mkdtemp(prefix="hbase-orm-tests-"), os.getpid()
         else:
-            self.share = Share(Path(given[_WORKER_INPUT]))
+            self.folder, self.owner_pid = given[_WORKER_INPUT]
+        self.is_quiet = config.get_verbosity() < 0
+        self.is_shown = False
         self.failed = False
         self.kept_log: Path | None = None
 
+    @cached_property
+    def share(self) -> Share:
+        """What the processes of this run share."""
+        from hbase_orm.testing.shared import Share  # noqa: PLC0415  # only where a test needs it
+
+        return Share(Path(self.folder), self.owner_pid)
+
+    def share_in_use(self) -> Share | None:
+        """Return what the processes of this run share; None if no test of any needed an HBase."""
+        return self.share if os.listdir(self.folder) else None  # noqa: PTH208  # no Path needed
+
     def choice(self) -> Choice:
-        """Return which HBase the tests use; the controller decides it once per test run."""
+        """Return which HBase the tests use; the first process that needs one decides it."""
         return self.share.choice_or(_decide)
 
     def hbase(self) -> RealHBase:
@@ -73,8 +87,7 @@ class _Run:
         from hbase_orm.testing import servers  # noqa: PLC0415  # loads Docker's library
 
         choice = self.choice()
-        owner_pid = self.share.owner_pid()
-        running = self.share.get_or_start(lambda: servers.start(choice, owner_pid))
+        running = self.share.get_or_start(lambda: servers.start(choice, self.share.owner_pid))
         return servers.RealHBase(running)
 
     def require(self) -> None:
@@ -87,13 +100,16 @@ class _Run:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
-        """Send the path of the shared folder, which holds the choice of HBase, to a worker."""
-        self.choice()
-        node.workerinput[_WORKER_INPUT] = str(self.share.folder)
+        """Send the path of the shared folder to a worker, and who stops HBase: this process."""
+        node.workerinput[_WORKER_INPUT] = (self.folder, self.owner_pid)
 
-    def pytest_report_header(self) -> str:
-        """Return the line that names the HBase of the tests."""
-        return f"hbase: {self.choice()}"
+    def pytest_report_collectionfinish(self, items: list[pytest.Item]) -> list[str]:
+        """Return the line that names the HBase of the tests, if any of them needs one."""
+        is_idle = self.is_quiet or self.config.getoption("collectonly")
+        if is_idle or not any(item.get_closest_marker(_MARKER) for item in items):
+            return []
+        self.is_shown = True
+        return [f"hbase: {self.choice()}"]
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
@@ -115,8 +131,9 @@ class _Run:
 
     def pytest_sessionfinish(self) -> None:
         """Keep the server's log if a test on HBase failed."""
-        running = self.share.get()
-        if self.is_worker or running is None or not self.failed:
+        share = None if self.is_worker or not self.failed else self.share_in_use()
+        running = None if share is None else share.get()
+        if running is None:
             return
         from hbase_orm.testing import servers  # noqa: PLC0415  # loads Docker's library
 
@@ -125,7 +142,10 @@ class _Run:
             self.kept_log.write_text(log)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Print the path of the server's log if the log was kept."""
+        """Print which HBase the workers used, and the path of the server's log if it was kept."""
+        share = None if self.is_shown or self.is_quiet else self.share_in_use()
+        if share and (choice := share.choice()):
+            terminalreporter.write_line(f"hbase: {choice}")
         if self.kept_log:
             terminalreporter.write_line(f"hbase: the server's log is kept: {self.kept_log}")
 
@@ -134,15 +154,17 @@ class _Run:
         """Stop the HBase that this run started."""
         if self.is_worker:
             return
-        if running := self.share.get():
+        share = self.share_in_use()
+        if share and (running := share.get()):
             from hbase_orm.testing import servers  # noqa: PLC0415  # loads Docker's library
 
             servers.stop(running)
-        shutil.rmtree(self.share.folder, ignore_errors=True)
+        shutil.rmtree(self.folder, ignore_errors=True)
 
 
 def _decide() -> Choice:
     from hbase_orm.testing import servers  # noqa: PLC0415  # loads Docker's library
+    from hbase_orm.testing.sources import choose  # noqa: PLC0415  # only where a test needs it
 
     return choose(os.environ, docker=servers.docker_refusal, embedded=servers.embedded_refusal)
 

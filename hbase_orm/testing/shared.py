@@ -10,7 +10,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -37,28 +37,40 @@ class Running:
 class Share:
     """A folder that the processes of one test run share."""
 
-    def __init__(self, folder: Path) -> None:
-        """Use `folder`, which must exist."""
+    def __init__(self, folder: Path, owner_pid: int | None = None) -> None:
+        """Use a folder.
+
+        Args:
+            folder: The folder, which must exist.
+            owner_pid: The id of the process that stops HBase at the end of the test run; without
+                it, this process.
+        """
         self.folder = folder
+        self.owner_pid = os.getpid() if owner_pid is None else owner_pid
+        self._choice = folder / "choice.json"
         self._record = folder / "running.json"
+
+    def choice(self) -> Choice | None:
+        """Return which HBase the tests use, or None if nothing has needed one yet."""
+        if not self._choice.exists():
+            return None
+        fields = json.loads(self._choice.read_text())
+        fields["refused"] = tuple((source, why) for source, why in fields["refused"])
+        return Choice(**fields)
 
     def choice_or(self, decide: Callable[[], Choice]) -> Choice:
         """Return which HBase the tests use; the first call in a test run calls `decide` for it.
 
-        The process that makes the first call must stop HBase at the end of the test run.
+        Other processes wait meanwhile.
         """
-        record = self.folder / "choice.json"
-        if not record.exists():
-            choice = decide()
-            record.write_text(json.dumps({"owner_pid": os.getpid(), "choice": asdict(choice)}))
+        if choice := self.choice():
             return choice
-        fields = json.loads(record.read_text())["choice"]
-        fields["refused"] = tuple((source, why) for source, why in fields["refused"])
-        return Choice(**fields)
-
-    def owner_pid(self) -> int:
-        """Return the id of the process that made the choice and that will stop the server."""
-        return int(json.loads((self.folder / "choice.json").read_text())["owner_pid"])
+        with self._locked():
+            if choice := self.choice():
+                return choice
+            choice = decide()
+            _write(self._choice, asdict(choice))
+            return choice
 
     def get(self) -> Running | None:
         """Return the running HBase, or None if no test has needed it yet."""
@@ -88,9 +100,7 @@ class Share:
             except Exception as error:
                 failure.write_text(str(error) or type(error).__name__)
                 raise
-            part = self._record.with_suffix(".part")
-            part.write_text(json.dumps(asdict(running)))
-            part.rename(self._record)
+            _write(self._record, asdict(running))
             return running
 
     @contextmanager
@@ -98,3 +108,10 @@ class Share:
         with (self.folder / "lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
+
+
+def _write(record: Path, fields: Mapping[str, object]) -> None:
+    """Write a record such that other processes, which read it without the lock, see all of it."""
+    part = record.with_suffix(".part")
+    part.write_text(json.dumps(fields))
+    part.rename(record)

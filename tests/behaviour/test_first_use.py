@@ -20,7 +20,8 @@ from hbase_orm.errors import (
     RetryableError,
     TableDisabledError,
 )
-from hbase_orm.index.catalog.catalog import CATALOG_TABLE, LEASE_S, RECORD_COLUMN
+from hbase_orm.index.catalog.catalog import CATALOG_TABLE, RECORD_COLUMN
+from hbase_orm.index.catalog.lease import LEASE_S
 from hbase_orm.ops import GetRows, Operation
 from tests.support.recording import FailsBeforeSending, RecordsRequests
 from tests.support.store import Store, load

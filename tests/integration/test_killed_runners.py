@@ -35,10 +35,9 @@ MAIN = "from hbase_orm.cli.main import main; main()"
 KILLS = 20
 SOAK_KILLS = 100
 KILLS_OF_A_RUN = 5
-COMMANDS = (
-    ("upgrade", "+1", "--exclusive", "--yes"),
-    ("upgrade", "--yes", "--gateway-timeout", "1"),
-)
+OPTIONS = (("--exclusive",), ("--gateway-timeout", "1"))
+"""The options of `upgrade` for each of the two revisions."""
+
 TABLES = ("orders", "orders_by_shop")
 
 HEADER = """
@@ -144,6 +143,7 @@ class Expected:
 
     folder: Path
     contents: dict[str, tuple[Any, ...]]
+    commands: tuple[tuple[str, ...], ...]
     seconds: tuple[float, ...]
     lines: tuple[int, ...]
 
@@ -180,15 +180,23 @@ def expected(namespaces: Namespaces, tmp_path_factory: pytest.TempPathFactory) -
     shop.declare(BEFORE)
     shop.finish("init")
     shop.fill()
-    seconds, lines = [], []
-    for models, command in zip((CHANGED, MOVED), COMMANDS, strict=True):
+    commands, seconds, lines = [], [], []
+    for models, options in zip((CHANGED, MOVED), OPTIONS, strict=True):
         shop.declare(models)
         shop.finish("revision", "--autogenerate", "-m", "change the orders")
+        # The revision is named: "+1" after a kill could be the next one.
+        command = ("upgrade", head_of(shop), "--yes", *options)
+        commands.append(command)
         began_s = time.monotonic()
         lines.append(len(shop.finish(*command).splitlines()))
         seconds.append(time.monotonic() - began_s)
     shop.finish("check")
-    return Expected(shop.folder, shop.contents(), tuple(seconds), tuple(lines))
+    return Expected(shop.folder, shop.contents(), tuple(commands), tuple(seconds), tuple(lines))
+
+
+def head_of(shop: Shop) -> str:
+    """Return the id of the last revision in the folder."""
+    return shop.finish("heads").split()[0]
 
 
 def kill_later(process: subprocess.Popen[str], after_s: float, after_lines: int | None) -> bool:
@@ -218,7 +226,8 @@ def kill_later(process: subprocess.Popen[str], after_s: float, after_lines: int 
 def run_with_kills(shop: Shop, expected: Expected, kills: int, seed: int) -> int:
     """Apply the revisions; return how many runners were killed while they ran."""
     chance, killed = random.Random(seed), 0
-    for command, seconds, lines in zip(COMMANDS, expected.seconds, expected.lines, strict=True):
+    steps = zip(expected.commands, expected.seconds, expected.lines, strict=True)
+    for command, seconds, lines in steps:
         for turn in range(kills):
             after_lines = chance.randint(1, lines) if turn % 2 else None
             process = shop.start(*command)

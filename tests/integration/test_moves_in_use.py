@@ -1,7 +1,8 @@
 """Trips move to a table with another row key on a real HBase, while processes read and write them.
 
-Programs with the old class write until it is refused, and go on with the new class; connections
-break; one program stands still (SIGSTOP) from one phase to the one after the next.
+Programs with the old class write until it is refused, and go on with the new class; a program with
+the new class writes beside them from the first phase on. Connections break; one program stands still
+(SIGSTOP) from one phase to the one after the next.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ import random
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from datetime import timedelta
 from typing import Any, Self
 
@@ -116,12 +118,15 @@ class Cuts:
 
 
 class Pause:
-    """Lets a process stand still from INDEXING until rows move."""
+    """Lets a process stand still from INDEXING until rows move, and deploys the new class then."""
 
-    def __init__(self, engine: Engine, new: type[Model], writer: Writer) -> None:
+    def __init__(
+        self, engine: Engine, new: type[Model], writer: Writer, deploy: Callable[[], None]
+    ) -> None:
         self._engine = engine
         self._new = new
         self._writer = writer
+        self._deploy = deploy
         self.stopped_in = self.continued_in = ""
 
     def __call__(self, _: Progress) -> None:
@@ -129,6 +134,7 @@ class Pause:
         if now == "INDEXING" and not self.stopped_in:
             self._writer.process.send_signal(signal.SIGSTOP)
             self.stopped_in = now
+            self._deploy()
         elif now == "MOVING" and self.stopped_in and not self.continued_in:
             self.go_on()
             self.continued_in = now
@@ -140,23 +146,29 @@ class Pause:
 def storm(engine: Engine, url: str, rows: int, name: str = "row key") -> None:
     change = CHANGES[name]
     ledger = fill(engine, change[0], rows, name)
-    with Cuts(url) as cuts:
+    with Cuts(url) as cuts, ExitStack() as processes:
         calls = [(at, n, name, "old") for n, at in enumerate((url, cuts.url, url, cuts.url))]
-        with writers(calls, "trip_writer") as running:
-            assert [writer.next() for writer in running] == ["begun"] * len(calls)
-            cuts.begin()
-            pause = Pause(engine, change[1], running[2])
-            try:
-                move(engine, change, pause)
-            finally:
-                pause.go_on()
-            time.sleep(3.0)
-            told = [writer.finish() for writer in running]
+        running = processes.enter_context(writers(calls, "trip_writer"))
+        assert [writer.next() for writer in running] == ["begun"] * len(calls)
+        cuts.begin()
+
+        def deploy() -> None:
+            new = [(url, len(calls), name, "new")]
+            running.extend(processes.enter_context(writers(new, "trip_writer")))
+            assert running[-1].next() == "begun"
+
+        pause = Pause(engine, change[1], running[2], deploy)
+        try:
+            move(engine, change, pause)
+        finally:
+            pause.go_on()
+        time.sleep(3.0)
+        told = [writer.finish() for writer in running]
 
     assert (pause.stopped_in, pause.continued_in) == ("INDEXING", "MOVING")
     assert all(each["written"] > 20 and each["reads"] > 5 for each in told), told
-    assert [each["wrong"] for each in told] == [[]] * len(calls)
-    assert [each["refused"] for each in told] == [1] * len(calls)
+    assert [each["wrong"] for each in told] == [[]] * len(told)
+    assert [each["refused"] for each in told] == [1, 1, 1, 1, 0]
     check(engine, change[1], ledger, told, name)
 
 

@@ -66,7 +66,7 @@ def is_sealed(row: Row | None) -> bool:
 
 
 def seal_without_check(
-    table: GuardedTable, key: bytes, before: RowBefore, context: GuardContext
+    table: GuardedTable, key: bytes, before: RowBefore, context: GuardContext, *_: object
 ) -> Protocol[GuardCell]:
     guard = sealed_guard(
         before.guard,
@@ -80,7 +80,7 @@ def seal_without_check(
 
 
 def leave_unsealed(
-    table: GuardedTable, key: bytes, before: RowBefore, context: GuardContext
+    table: GuardedTable, key: bytes, before: RowBefore, context: GuardContext, *_: object
 ) -> Protocol[GuardCell]:
     del table, key, context
     yield from ()
@@ -117,6 +117,7 @@ def seal_counters_without_check(
     cells: Mapping[bytes, Cell | None],
     newest_ms: int,
     context: GuardContext,
+    *_: object,
 ) -> Protocol[bool]:
     newest_ms = max(newest_ms, context.now_ms())
     puts = [Put(column, counter_seal(cell), newest_ms + 1) for column, cell in cells.items()]
@@ -350,7 +351,7 @@ def nothing_left(
 
 
 def seal_that_expires(
-    table: GuardedTable, key: bytes, before: RowBefore, context: GuardContext
+    table: GuardedTable, key: bytes, before: RowBefore, context: GuardContext, *_: object
 ) -> Protocol[GuardCell | None]:
     guard = sealed_guard(
         before.guard,

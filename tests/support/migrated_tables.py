@@ -46,9 +46,10 @@ class Saved:
     """A checkpoint in memory."""
 
     position: Mapping[str, str] = field(default_factory=dict)
+    interrupted: Mapping[str, str] | None = None
 
     def save(self, position: Mapping[str, str]) -> None:
-        self.position = dict(position)
+        self.position, self.interrupted = dict(position), None
 
 
 @dataclass(frozen=True)

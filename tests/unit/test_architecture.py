@@ -42,6 +42,7 @@ RUNS_PROTOCOLS = {
     "binding.clean_up": "deletes what was put off, on a thread of its own",
     "binding.exclusive_tables": "takes and releases tables, and renews on a thread of its own",
     "session.engine": "verbs of the engine",
+    "session.thrift_gateways": "asks the gateways of a new engine whether they answer",
     "index_admin.admin": "verbs of the engine",
     "table_admin.table_verbs": "verbs of the engine",
     "session.state": "the comparison of a model with its table's record, before a verb",

@@ -36,14 +36,13 @@ from typing import Final, TypeVar
 from hbase_orm.errors import (
     CatalogLeaseError,
     ConflictError,
-    ConnectionLostError,
     CorruptRowError,
-    RetryableError,
     SchemaError,
     TableNotFoundError,
 )
 from hbase_orm.index.catalog.differences import refuse_other_row_key
 from hbase_orm.index.catalog.entry import CatalogEntry, TableState
+from hbase_orm.index.catalog.lease import LEASE_S
 from hbase_orm.index.catalog.refused_writes import refuse_guarded_writes
 from hbase_orm.index.protocol.load import LoadTicket
 from hbase_orm.ops import (
@@ -57,6 +56,7 @@ from hbase_orm.ops import (
     TableDescriptor,
     ask,
 )
+from hbase_orm.ops.conditional_changes import ConditionalChanges
 
 E = TypeVar("E", bound=CatalogEntry | None)
 
@@ -66,8 +66,6 @@ CATALOG_COLUMN: Final = b"d:entry"
 RECORD_COLUMN: Final = b"d:record"
 """The record of the table: the declaration that its rows follow; see `hbase_orm.record`."""
 
-LEASE_S: Final = 30.0
-"""How long a process may use an entry after reading it; each change of state waits this long."""
 
 CHANGES: Final = RetryPolicy(attempts=10, first_pause_s=0.05, factor=None)
 """The retry policy for changes of an entry that other processes change at the same time."""
@@ -373,26 +371,26 @@ def change_entry(table: str, edit: Callable[[CatalogEntry | None], E]) -> Protoc
 
     Raises:
         ConflictError: Other programs changed the entry at every attempt.
+        GatewayError: The answers to the changes were lost.
     """
+    changes = ConditionalChanges()
     for tries in range(1, CHANGES.attempts + 1):
         stored = yield from _read(table)
         wanted = edit(CatalogEntry.decode(stored) if stored else None)
         # Not a delete: its tombstone could hide an entry that is put in the same millisecond.
         encoded = b"" if wanted is None else wanted.encode()
-        if encoded == stored or (yield from _swap(table, stored, encoded)):
+        if encoded == stored or (yield from changes.ask(_swap(table, stored, encoded))):
             return wanted
         yield from CHANGES.pause(tries)
-    raise ConflictError(
-        "other programs changed the catalog entry at every attempt",
-        table=table,
-        tries=CHANGES.attempts,
+    raise changes.error(
+        ConflictError(
+            "other programs changed the catalog entry at every attempt",
+            table=table,
+            tries=CHANGES.attempts,
+        )
     )
 
 
-def _swap(table: str, stored: bytes, wanted: bytes) -> Protocol[bool]:
-    row = table.encode()
-    mutation = RowMutation(row, puts=(Put(CATALOG_COLUMN, wanted),))
-    try:
-        return (yield from ask(CheckAndMutate(CATALOG_TABLE, CATALOG_COLUMN, stored, mutation)))
-    except (RetryableError, ConnectionLostError):
-        return False
+def _swap(table: str, stored: bytes, wanted: bytes) -> CheckAndMutate:
+    mutation = RowMutation(table.encode(), puts=(Put(CATALOG_COLUMN, wanted),))
+    return CheckAndMutate(CATALOG_TABLE, CATALOG_COLUMN, stored, mutation)

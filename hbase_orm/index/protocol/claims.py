@@ -21,9 +21,7 @@ from typing import Final, NamedTuple
 
 from hbase_orm.errors import (
     ConflictError,
-    ConnectionLostError,
     CorruptRowError,
-    RetryableError,
     UniqueViolationError,
 )
 from hbase_orm.index.entries.targets import (
@@ -47,9 +45,9 @@ from hbase_orm.ops import (
     Protocol,
     Put,
     RowMutation,
-    ask,
     ask_with_retry,
 )
+from hbase_orm.ops.conditional_changes import ConditionalChanges
 
 logger = logging.getLogger("hbase_orm.index")
 
@@ -207,21 +205,24 @@ def claim_value(
     If the row owns the claim already, the claim is written again with other bytes. So a writer that
     has read the old claim cannot take it over.
     """
+    changes = ConditionalChanges()
     for rounds in range(1, MAX_CLAIM_ROUNDS + 1):
         stored = yield from read_claim(entry, context)
         if stored.claim is not None and stored.claim.nonce == attempt.guard.nonce:
             return  # made by a request whose answer was lost
         if (yield from _may_replace(target, attempt, entry, stored, context, rounds)) and (
-            yield from swap(entry, stored, claim_mutation(target, attempt, entry, stored))
+            yield from swap(entry, stored, claim_mutation(target, attempt, entry, stored), changes)
         ):
             return
         yield from context.retries.pause(rounds)
-    raise ConflictError(
-        "other writers claimed the value at every attempt",
-        index=target.index_of(entry).name,
-        row=attempt.row,
-        rounds=MAX_CLAIM_ROUNDS,
-        fix="write the row again",
+    raise changes.error(
+        ConflictError(
+            "other writers claimed the value at every attempt",
+            index=target.index_of(entry).name,
+            row=attempt.row,
+            rounds=MAX_CLAIM_ROUNDS,
+            fix="write the row again",
+        )
     )
 
 
@@ -345,14 +346,16 @@ def release(
             yield from swap(entry, stored, mutation)
 
 
-def swap(entry: Entry, stored: StoredClaim, mutation: RowMutation) -> Protocol[bool]:
+def swap(
+    entry: Entry,
+    stored: StoredClaim,
+    mutation: RowMutation,
+    changes: ConditionalChanges | None = None,
+) -> Protocol[bool]:
     """Apply `mutation` if the claim has not changed since it was read; return True if applied.
 
     `stored` is the claim as it was read. False means that the claim has changed since then, or that
     the outcome is unknown.
     """
     request = CheckAndMutate(entry.table, CLAIM_COLUMN, stored.value, mutation)
-    try:
-        return (yield from ask(request))
-    except (RetryableError, ConnectionLostError):
-        return False
+    return (changes or ConditionalChanges()).ask(request)

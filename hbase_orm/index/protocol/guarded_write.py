@@ -62,6 +62,7 @@ from hbase_orm.index.protocol.requests import (
     refuse_corrupt_guard,
     refuse_sealed,
 )
+from hbase_orm.index.protocol.write_errors import denied, not_written, unknown_outcome
 from hbase_orm.ops import CheckAndMutate, Protocol, Sleep, ask, ask_all_with_retry
 
 R = TypeVar("R")
@@ -124,7 +125,12 @@ class History:
 
 
 def guarded_write(
-    target: GuardedTable, change: RowChange, context: GuardContext, history: History | None = None
+    target: GuardedTable,
+    change: RowChange,
+    context: GuardContext,
+    history: History | None = None,
+    *,
+    as_read: RowBefore | None = None,
 ) -> Protocol[WriteOutcome]:
     """Change one row and its index entries; return the acknowledged write.
 
@@ -138,6 +144,9 @@ def guarded_write(
         change: The change of the row.
         context: The clocks, random numbers and catalog leases.
         history: The state of the same write before a lease expired. The write continues from there.
+        as_read: The row with its guard and all columns that the change needs, if it was read
+            before. It may have changed since: then its guard has changed, too. None means that it
+            is read first.
 
     Raises:
         DuplicateRowError: The row to insert exists already.
@@ -158,22 +167,25 @@ def guarded_write(
     history = history or History()
     history.forget_other_tables({index.table for index in target.maintained})
     try:
-        return (yield from _rounds(target, change, context, history))
+        return (yield from _rounds(target, change, context, history, as_read))
     except RowNotFoundError:
         raise  # a row that is gone needs no reindexing, whatever became of a try
     except HBaseORMError as error:
         if history.in_doubt:
-            raise _unknown_outcome(target, change, history) from error
+            raise unknown_outcome(target, change, history.in_doubt) from error
         if isinstance(error, ConnectionLostError):
-            raise _not_written(target, change) from error
+            raise not_written(target, change) from error
         raise
 
 
 def _rounds(
-    target: GuardedTable, change: RowChange, context: GuardContext, history: History
+    target: GuardedTable,
+    change: RowChange,
+    context: GuardContext,
+    history: History,
+    before: RowBefore | None,
 ) -> Protocol[WriteOutcome]:
     columns = target.read_columns(change)
-    before = None
     while history.rounds < MAX_ROUNDS:
         history.rounds += 1
         if before is None:
@@ -187,7 +199,7 @@ def _rounds(
         if winner is not None:
             return (yield from _tidy(target, winner, context, history))
         if change.is_relative and history.in_doubt:
-            raise _unknown_outcome(target, change, history)
+            raise unknown_outcome(target, change, history.in_doubt)
         if history.rounds > 1:
             yield from context.retries.pause(history.rounds)
             before = None
@@ -255,7 +267,7 @@ def _try_once(
         if verdict is not AttemptFate.UNMOVED:
             return winner, now
         if isinstance(answer, RejectedError) or sends == context.retries.attempts:
-            raise answer if isinstance(answer, GatewayError) else _denied(attempt)
+            raise answer if isinstance(answer, GatewayError) else denied(attempt)
         yield from context.retries.pause(sends)
         answer = yield from change_row(target, attempt, context, history)
         sends += 1
@@ -369,30 +381,3 @@ def _tidy(
     if any(delete.timestamp_ms is None for delete in won.mutation.deletes):
         yield from ask(Sleep(COUNTER_TIE_S))
     return WriteOutcome(won.timestamp_ms, won.guard.encode(), won.cells, history.rounds, is_tidy)
-
-
-def _denied(attempt: Attempt) -> ConnectionLostError:
-    return ConnectionLostError(
-        "HBase refused a change although its condition is true", row=attempt.row
-    )
-
-
-def _not_written(target: GuardedTable, change: RowChange) -> RetryableError:
-    return RetryableError(
-        "the row was not written: the connection broke before the change was sent",
-        table=target.table,
-        row=change.row,
-        fix="write it again",
-    )
-
-
-def _unknown_outcome(
-    target: GuardedTable, change: RowChange, history: History
-) -> ConnectionLostError:
-    return ConnectionLostError(
-        "the outcome of the write is unknown",
-        table=target.table,
-        row=change.row,
-        nonces=tuple(history.in_doubt),
-        fix="read the row again, and decide whether to repeat the write",
-    )

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from hbase_orm.index.entries.targets import GuardContext, GuardedTable, RowChange, WriteOutcome
+from hbase_orm.index.entries.targets import (
+    GuardContext,
+    GuardedTable,
+    RowBefore,
+    RowChange,
+    WriteOutcome,
+)
 from hbase_orm.index.protocol.guarded_write import History, guarded_write
 from hbase_orm.index.protocol.last_writer_wins import lww_write
 from hbase_orm.ops import Protocol
@@ -13,6 +19,8 @@ def write_row(
     change: RowChange,
     context: GuardContext,
     history: History | None = None,
+    *,
+    as_read: RowBefore | None = None,
 ) -> Protocol[WriteOutcome]:
     """Change one row and its entries.
 
@@ -23,10 +31,11 @@ def write_row(
         change: The change of the row.
         context: The clocks, random numbers and catalog leases.
         history: The state of the same write before a lease expired, if rows have guards.
+        as_read: The row as it was read before, if rows have guards; see `guarded_write`.
 
     Raises:
         HBaseORMError: As for `guarded_write` or `lww_write`.
     """
     if target.is_lww:
         return lww_write(target, change, context)  # again it puts the same entries, only later
-    return guarded_write(target, change, context, history)
+    return guarded_write(target, change, context, history, as_read=as_read)

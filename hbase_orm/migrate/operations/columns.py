@@ -11,11 +11,13 @@ from hbase_orm.index.upkeep.table_pages import scan_page
 from hbase_orm.migrate.operations import record_edits as edits
 from hbase_orm.migrate.operations.migrated_table import MigratedTable
 from hbase_orm.migrate.operations.operation import (
+    BEGUN,
     Checkpoint,
     Estimate,
     Irreversible,
     Migration,
     Operation,
+    has_nothing_to_undo,
 )
 from hbase_orm.migrate.operations.refusals import mismatch, unsupported
 from hbase_orm.migrate.operations.rows.estimates import rows_estimate
@@ -55,7 +57,7 @@ class AddColumn(Operation):
         """Return the estimate: only the record is changed."""
         return Estimate((MigratedTable(migration, self.table).name,), None, 2, None)
 
-    def run(self, migration: Migration, checkpoint: Checkpoint) -> None:  # noqa: ARG002  # one step
+    def run(self, migration: Migration, checkpoint: Checkpoint) -> None:
         """Add the column to the record.
 
         Raises:
@@ -73,6 +75,7 @@ class AddColumn(Operation):
                 f"no such column, or {codec_text(wanted.codec)}",
             )
         if not migration.options.dry_run:
+            checkpoint.save(BEGUN)
             table.change(partial(edits.with_columns_of, after=table.after, column=name))
 
     def source(self) -> str:
@@ -129,7 +132,7 @@ class DropColumn(Operation):
         recorded = table.recorded()
         self._refuse(table, recorded)
         tables = table.existing(recorded)
-        if migration.options.dry_run:
+        if migration.options.dry_run or has_nothing_to_undo(checkpoint):
             return
         # The record first: programs that start now do not write the column again.
         table.change(partial(edits.without_column, column=name))

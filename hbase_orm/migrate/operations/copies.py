@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import KW_ONLY, dataclass, replace
 
+from hbase_orm.binding.table_creation.existing_tables import described
 from hbase_orm.migrate.operations.migrated_table import MigratedTable
 from hbase_orm.migrate.operations.operation import (
     Checkpoint,
@@ -21,13 +22,10 @@ from hbase_orm.migrate.operations.refusals import mismatch, needs_exclusive
 from hbase_orm.migrate.operations.rows.begun_moves import begun_move, is_unfinished
 from hbase_orm.migrate.operations.rows.estimates import rows_estimate
 from hbase_orm.migrate.operations.rows.exclusive_copy import ExclusiveCopy
-from hbase_orm.migrate.operations.rows.online_move import (
-    ONLINE,
-    GivenUpMove,
-    OnlineMove,
-)
+from hbase_orm.migrate.operations.rows.online_move import ONLINE, OnlineMove
 from hbase_orm.migrate.operations.rows.row_mover import RowMover
 from hbase_orm.migrate.operations.rows.steps import phase_of
+from hbase_orm.migrate.operations.rows.turned_moves import GivenUpMove, TurnedMove
 from hbase_orm.migrate.operations.source_text import call
 
 
@@ -74,7 +72,10 @@ class MovingOperation(Operation):
     def estimate(self, migration: Migration) -> Estimate:
         """Return the estimate: each row is read and written, and beside other programs twice."""
         table, options = MigratedTable(migration, self.table), migration.options
-        names = table.existing(table.recorded())
+        # After an interrupted move to the table, its record or the table itself may be missing.
+        recorded = table.recorded_or_none()
+        names = [] if recorded is None else table.existing(recorded)
+        names = [name for name in names if table.run(described(name)) is not None]
         if options.exclusive or not table.lease_s:
             waits_s = 2 * table.lease_s
             return rows_estimate(table, names, requests_per_row=0.02, passes=2, waits_s=waits_s)
@@ -95,8 +96,15 @@ class MovingOperation(Operation):
         target = MigratedTable(migration, self.new_table)
         before, after = bool(source.before.period), bool(target.after.period)
         self.check_periods(source, before=before, after=after)
-        begun, _ = phase_of(checkpoint)
-        row_mover(source, target, self.describe(), begun).run(checkpoint)
+        operation = self.describe()
+
+        def finish(source: MigratedTable, target: MigratedTable, begun: str) -> RowMover:
+            return row_mover(source, target, operation, begun)
+
+        turned = TurnedMove(source, target, finish, operation)
+        if not turned.is_done(checkpoint):
+            begun, _ = phase_of(checkpoint)
+            row_mover(source, target, operation, begun).run(checkpoint)
 
     def _placed(self, migration: Migration) -> Migration:
         """Return the migration with the declarations of both tables under their own names.

@@ -8,12 +8,12 @@ from typing import Any, Final
 
 from hbase_orm.codecs import Codec
 from hbase_orm.errors import CodecError
-from hbase_orm.index.entries.targets import MARKER_VALUE
 from hbase_orm.migrate.operations import record_edits as edits
 from hbase_orm.migrate.operations.in_place import CellColumns, InPlaceOperation
 from hbase_orm.migrate.operations.operation import Irreversible, Operation
 from hbase_orm.migrate.operations.refusals import mismatch
 from hbase_orm.migrate.operations.rows.row_kinds import column_name
+from hbase_orm.migrate.operations.rows.row_marks import RowMark
 from hbase_orm.migrate.operations.rows.row_walk import RowSample
 from hbase_orm.migrate.operations.source_text import call, codec_source
 from hbase_orm.ops import Delete, Put, RowMutation, StoredVersion
@@ -93,7 +93,18 @@ class ChangeCodec(InPlaceOperation):
 
     def is_changing(self, declaration: Declaration) -> bool:
         """Return whether the record says that the codec is being changed as this operation does."""
-        return self._recorded(declaration) == edits.changing(self._before, self._after)
+        known, nonce = self._recorded(declaration), self.nonce_of(declaration)
+        return known == edits.changing(self._before, self._after, nonce)
+
+    def is_undoing(self, declaration: Declaration) -> bool:
+        """Return whether the record says that the codec is being changed the other way round."""
+        known, nonce = self._recorded(declaration), self.nonce_of(declaration)
+        return known == edits.changing(self._after, self._before, nonce)
+
+    def nonce_of(self, declaration: Declaration) -> str:
+        """Return the nonce of the marks that the record has."""
+        nonce = self._recorded(declaration).get("mark", "")
+        return nonce if isinstance(nonce, str) else ""
 
     def check_record(self, table: str, declaration: Declaration) -> None:
         """Raise an error unless the record has the old codec."""
@@ -104,9 +115,9 @@ class ChangeCodec(InPlaceOperation):
                 table, f"codec of column {self.column}", recorded, codec_text(self._before)
             )
 
-    def begun(self, declaration: Declaration) -> Declaration:
+    def begun(self, declaration: Declaration, nonce: str) -> Declaration:
         """Return the declaration with the codec `changing`, which no model declares."""
-        codec = edits.changing(self._before, self._after)
+        codec = edits.changing(self._before, self._after, nonce)
         return edits.with_codec(declaration, self.columns.read, codec)
 
     def ended(self, declaration: Declaration) -> Declaration:
@@ -116,10 +127,11 @@ class ChangeCodec(InPlaceOperation):
     # --- rows -------------------------------------------------------------------------------------
 
     def mutation(
-        self, row: bytes, versions: Sequence[StoredVersion], mark: bytes | None
+        self, row: bytes, versions: Sequence[StoredVersion], mark: RowMark | None
     ) -> RowMutation | None:
         """Return the puts of all versions in the new codec, at their own timestamps."""
-        if any(each.column == mark and each.kind == "put" for each in versions):
+        marked = [] if mark is None else puts_of(versions, mark.column)
+        if mark is not None and mark.is_done(marked[0].value if marked else None):
             return None
         stored = puts_of(versions, self.columns.read)
         puts = [
@@ -128,7 +140,8 @@ class ChangeCodec(InPlaceOperation):
             if number == 0 or self._decodes(each.value)
         ]
         if mark is not None:
-            puts.append(Put(mark, MARKER_VALUE, stored[0].timestamp_ms))
+            at_ms = marked[0].timestamp_ms if marked else stored[0].timestamp_ms
+            puts.append(Put(mark.column, mark.value, at_ms))
         return RowMutation(row, puts=tuple(puts))
 
     def _converted(self, data: bytes) -> bytes:
@@ -209,6 +222,14 @@ class RenameQualifier(InPlaceOperation):
         old, new = self._codec(declaration, self.old), self._codec(declaration, self.new)
         return _is_changing(old) and old == new
 
+    def is_undoing(self, declaration: Declaration) -> bool:  # noqa: ARG002  # both look alike
+        """Return False: of a row that was changed, the cells are in the new column only."""
+        return False
+
+    def nonce_of(self, declaration: Declaration) -> str:  # noqa: ARG002  # there are no marks
+        """Return nothing."""
+        return ""
+
     def check_record(self, table: str, declaration: Declaration) -> None:
         """Raise an error unless the record has the old column and not the new one."""
         old, new = self._codec(declaration, self.old), self._codec(declaration, self.new)
@@ -221,7 +242,7 @@ class RenameQualifier(InPlaceOperation):
         if family != self.new.partition(":")[0]:
             raise mismatch(table, f"family of column {self.new}", family, "the same family")
 
-    def begun(self, declaration: Declaration) -> Declaration:
+    def begun(self, declaration: Declaration, nonce: str) -> Declaration:  # noqa: ARG002  # no marks
         """Return the declaration with both columns, each with the codec `changing`."""
         old, new = column_name(self.old), column_name(self.new)
         codec = self._codec(declaration, self.old)
@@ -241,7 +262,7 @@ class RenameQualifier(InPlaceOperation):
         self,
         row: bytes,
         versions: Sequence[StoredVersion],
-        mark: bytes | None,  # noqa: ARG002  # the old cells are gone
+        mark: RowMark | None,  # noqa: ARG002  # the old cells are gone
     ) -> RowMutation | None:
         """Return the puts of all versions into the new column, and the delete of the old ones."""
         old, new = column_name(self.old), column_name(self.new)

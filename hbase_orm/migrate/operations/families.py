@@ -15,11 +15,13 @@ from hbase_orm.migrate.operations import record_edits as edits
 from hbase_orm.migrate.operations.live_options import apply, keep_guards, option_changes
 from hbase_orm.migrate.operations.migrated_table import THRIFT2, MigratedTable
 from hbase_orm.migrate.operations.operation import (
+    BEGUN,
     Checkpoint,
     Estimate,
     Irreversible,
     Migration,
     Operation,
+    has_nothing_to_undo,
 )
 from hbase_orm.migrate.operations.refusals import mismatch, unsupported
 from hbase_orm.migrate.operations.source_text import call
@@ -105,7 +107,7 @@ class AddFamily(Operation):
         """Return the estimate: HBase opens the regions again."""
         return Estimate((MigratedTable(migration, self.table).name,), None, 5, None)
 
-    def run(self, migration: Migration, checkpoint: Checkpoint) -> None:  # noqa: ARG002  # one step
+    def run(self, migration: Migration, checkpoint: Checkpoint) -> None:
         """Add the family to the tables that lack it, then to the record.
 
         Raises:
@@ -125,6 +127,7 @@ class AddFamily(Operation):
                 raise mismatch(each.name, f"family {self.family} of the table", existing, family)
         if migration.options.dry_run:
             return
+        checkpoint.save(BEGUN)
         missing = [d.name for d in live if family.name not in {f.name for f in d.families}]
         apply(table, [TableChange(n, "family", family.name, declared=family) for n in missing])
         table.change(partial(with_family, family=family))
@@ -168,7 +171,7 @@ class DropFamily(Operation):
         lost = f"all cells in family {self.family} of {self.table} are deleted"
         return Estimate((name,), None, 5, None, lost)
 
-    def run(self, migration: Migration, checkpoint: Checkpoint) -> None:  # noqa: ARG002  # one step
+    def run(self, migration: Migration, checkpoint: Checkpoint) -> None:
         """Remove the family from the record, then from the tables.
 
         Raises:
@@ -186,7 +189,7 @@ class DropFamily(Operation):
         ]
         if left or name == GUARD_FAMILY:
             raise mismatch(table.name, f"columns of family {self.family}", left, "no columns")
-        if migration.options.dry_run:
+        if migration.options.dry_run or has_nothing_to_undo(checkpoint):
             return
         table.change(partial(edits.without_family, family=name))
         for each in _existing(table):

@@ -9,19 +9,19 @@ While it runs, rows of both kinds exist. So no other program may use the column:
 4. Each row is changed by one atomic request. A row that was changed shows it.
 5. The record gets the new declaration, and the table is released.
 
-A run after a crash continues with the step that the record shows.
+A run after a crash continues with the step that the record shows. A change that was interrupted
+in step 4 can be undone: the rows that show the change are changed back, and the record gets the old
+declaration.
 """
 
 from __future__ import annotations
 
-import os
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
 
-from hbase_orm.index.entries.guard_cell import NONCE_BYTES
 from hbase_orm.index.upkeep.table_pages import scan_page
 from hbase_orm.migrate.operations.migrated_table import MigratedTable
 from hbase_orm.migrate.operations.operation import (
@@ -31,10 +31,11 @@ from hbase_orm.migrate.operations.operation import (
     Migration,
     Operation,
 )
-from hbase_orm.migrate.operations.refusals import RefusedRowsError
+from hbase_orm.migrate.operations.refusals import RecordMismatchError, RefusedRowsError
 from hbase_orm.migrate.operations.rows.estimates import rows_estimate
 from hbase_orm.migrate.operations.rows.row_edits import MISFITS, after_page, deleted_marks
 from hbase_orm.migrate.operations.rows.row_kinds import mark_column, refuse_indexed, refuse_special
+from hbase_orm.migrate.operations.rows.row_marks import MarksOfRun, RowMark, new_nonce
 from hbase_orm.migrate.operations.rows.row_walk import (
     PageOutcome,
     RowFailure,
@@ -43,7 +44,12 @@ from hbase_orm.migrate.operations.rows.row_walk import (
     WalkPosition,
     failure_text,
 )
-from hbase_orm.migrate.operations.rows.steps import NoCheckpoint, PhaseCheckpoint, phase_of
+from hbase_orm.migrate.operations.rows.steps import (
+    NoCheckpoint,
+    PhaseCheckpoint,
+    phase_in,
+    phase_of,
+)
 from hbase_orm.ops import (
     GetVersionsOfRows,
     KeyRange,
@@ -60,7 +66,6 @@ from hbase_orm.record.declaration import Declaration
 _CHECK: Final = "check"
 _CHANGE: Final = "change"
 _CLEAN: Final = "clean"
-_MARK: Final = "mark"
 _ALL_VERSIONS: Final = 1_000_000
 
 
@@ -111,6 +116,14 @@ class InPlaceOperation(Operation):
         """Return whether the record shows that the operation was begun."""
 
     @abstractmethod
+    def is_undoing(self, declaration: Declaration) -> bool:
+        """Return whether the record shows that the reverse operation was begun."""
+
+    @abstractmethod
+    def nonce_of(self, declaration: Declaration) -> str:
+        """Return the nonce of the marks that the record has; empty if it has none."""
+
+    @abstractmethod
     def check_record(self, table: str, declaration: Declaration) -> None:
         """Raise an error if the record is not what it must be before the operation.
 
@@ -119,8 +132,8 @@ class InPlaceOperation(Operation):
         """
 
     @abstractmethod
-    def begun(self, declaration: Declaration) -> Declaration:
-        """Return the declaration during the operation."""
+    def begun(self, declaration: Declaration, nonce: str) -> Declaration:
+        """Return the declaration during the operation, with the nonce of its marks."""
 
     @abstractmethod
     def ended(self, declaration: Declaration) -> Declaration:
@@ -128,14 +141,14 @@ class InPlaceOperation(Operation):
 
     @abstractmethod
     def mutation(
-        self, row: bytes, versions: Sequence[StoredVersion], mark: bytes | None
+        self, row: bytes, versions: Sequence[StoredVersion], mark: RowMark | None
     ) -> RowMutation | None:
         """Return the change of a row; None if it has nothing to change.
 
         Args:
             row: The row key.
             versions: The cells and tombstones of the columns, as a raw read returns them.
-            mark: The column of the marks, or None.
+            mark: The mark of rows that are done, or None.
 
         Raises:
             ValueError: A value does not fit; see `row_edits.MISFITS`.
@@ -177,45 +190,72 @@ class InPlaceOperation(Operation):
         recorded = table.recorded()
         tables = table.existing(recorded)
         table.needs_thrift2("cells are changed with their timestamps, a row at a time")
-        is_begun = self.is_changing(recorded)
+        is_begun = self._is_begun(recorded)
         if migration.options.dry_run:
-            self._check(table, recorded, tables, NoCheckpoint())
+            if not is_begun:
+                self._check(table, recorded, tables, NoCheckpoint())
             return
-        _, kept = phase_of(checkpoint)
-        nonce = kept.get(_MARK) or os.urandom(NONCE_BYTES // 2).hex()
-        mark = self._mark(table, recorded, nonce)
+        marks = self._begun_marks(recorded, checkpoint)
+        if marks is not None and not is_begun:  # of a run that has changed the record
+            self._clean(table, recorded, marks, NoCheckpoint())
         if self.is_done(recorded):
-            if mark is not None and _MARK in kept:
-                self._clean(table, tables, mark, PhaseCheckpoint(checkpoint, _CLEAN, kept))
             return
         table.require_exclusive(self.describe(), "rows of both kinds exist while it runs")
         if not is_begun:
-            self._check(table, recorded, tables, PhaseCheckpoint(checkpoint, _CHECK, kept))
-        kept = {_MARK: nonce}
+            self._check(table, recorded, tables, PhaseCheckpoint(checkpoint, _CHECK, {}))
+            marks = MarksOfRun(new_nonce())
+        elif marks is None:
+            marks = self._known_marks(table)
         with table.exclusively(self.describe()):
-            saved = PhaseCheckpoint(checkpoint, _CHANGE, kept)
-            if not saved.position:
+            saved = PhaseCheckpoint(checkpoint, _CHANGE, marks.encode())
+            if not (is_begun and saved.position):
                 saved.save({})  # the mark is known before a row has it
-            table.change(self._begun)
+            table.change(partial(self._begun, nonce=marks.nonce))
             table.wait_for_readers()
+            mark = self._mark(table, recorded, marks)
             change = partial(self._changed_page, table, mark)
             position = RowWalk(table, self.describe(), change, saved).run(tables)
             _refuse(self.describe(), table.name, position)
             table.change(self._ended)
-            if mark is not None:
-                self._clean(table, tables, mark, PhaseCheckpoint(checkpoint, _CLEAN, kept))
+            saved = PhaseCheckpoint(checkpoint, _CLEAN, marks.encode())
+            self._clean(table, recorded, marks, saved)
 
-    def _begun(self, declaration: Declaration) -> Declaration:
-        is_left = self.is_changing(declaration) or self.is_done(declaration)
-        return declaration if is_left else self.begun(declaration)
+    def _is_begun(self, declaration: Declaration) -> bool:
+        return self.is_changing(declaration) or self.is_undoing(declaration)
+
+    def _begun_marks(self, recorded: Declaration, checkpoint: Checkpoint) -> MarksOfRun | None:
+        """Return the marks of an interrupted run in either direction; None if none is known."""
+        marks = MarksOfRun.decode(phase_of(checkpoint)[1])
+        if marks is None and checkpoint.interrupted is not None:
+            marks = MarksOfRun.decode(phase_in(checkpoint.interrupted)[1])
+        nonce = self.nonce_of(recorded) or (marks.nonce if marks is not None else "")
+        return MarksOfRun(nonce, self.is_undoing(recorded)) if nonce else None
+
+    def _known_marks(self, table: MigratedTable) -> MarksOfRun:
+        """Return marks of a begun operation that has none; raise an error if it needs them."""
+        if self.needs_marks:
+            raise RecordMismatchError(
+                "the operation was begun, and nobody knows any more which rows it has changed",
+                table=table.name,
+                operation=self.describe(),
+                fix="restore a snapshot of the table from before the operation",
+            )
+        return MarksOfRun(new_nonce())
+
+    def _begun(self, declaration: Declaration, nonce: str) -> Declaration:
+        is_left = self._is_begun(declaration) or self.is_done(declaration)
+        return declaration if is_left else self.begun(declaration, nonce)
 
     def _ended(self, declaration: Declaration) -> Declaration:
-        return self.ended(declaration) if self.is_changing(declaration) else declaration
+        return self.ended(declaration) if self._is_begun(declaration) else declaration
 
-    def _mark(self, table: MigratedTable, recorded: Declaration, nonce: str) -> bytes | None:
+    def _mark(
+        self, table: MigratedTable, recorded: Declaration, marks: MarksOfRun
+    ) -> RowMark | None:
         if not self.needs_marks:
             return None
-        return mark_column(table.name, recorded, nonce, self.columns.read)
+        column = mark_column(table.name, recorded, marks.nonce, self.columns.read)
+        return RowMark(column, marks.undoes)
 
     def _check(
         self,
@@ -233,9 +273,13 @@ class InPlaceOperation(Operation):
         _refuse(self.describe(), table.name, position)
 
     def _clean(
-        self, table: MigratedTable, tables: Sequence[str], mark: bytes, saved: Checkpoint
+        self, table: MigratedTable, recorded: Declaration, marks: MarksOfRun, saved: Checkpoint
     ) -> None:
-        RowWalk(table, "delete the marks", partial(deleted_marks, table, mark), saved).run(tables)
+        """Delete all marks, if rows are marked."""
+        mark = self._mark(table, recorded, marks)
+        if mark is not None:
+            clean = partial(deleted_marks, table, mark.column)
+            RowWalk(table, "delete the marks", clean, saved).run(table.existing(recorded))
 
     # --- rows -------------------------------------------------------------------------------------
 
@@ -257,10 +301,11 @@ class InPlaceOperation(Operation):
         )
 
     def _changed_page(
-        self, table: MigratedTable, mark: bytes | None, name: str, key_range: KeyRange, rows: int
+        self, table: MigratedTable, mark: RowMark | None, name: str, key_range: KeyRange, rows: int
     ) -> Protocol[PageOutcome]:
         yield from table.refuse_held([name])
-        page, versions = yield from self._versions(table, mark, name, key_range, rows)
+        column = None if mark is None else mark.column
+        page, versions = yield from self._versions(table, column, name, key_range, rows)
         requests: list[MutateRow] = []
         failures: list[RowFailure] = []
         for row in page:

@@ -15,19 +15,21 @@ from hbase_orm.index_admin.drop import drop_tables, stop_using
 from hbase_orm.migrate.operations import record_edits as edits
 from hbase_orm.migrate.operations.migrated_table import MigratedTable
 from hbase_orm.migrate.operations.operation import (
+    BEGUN,
     Checkpoint,
     Estimate,
     Irreversible,
     Migration,
     Operation,
     Progress,
+    has_nothing_to_undo,
 )
 from hbase_orm.migrate.operations.rebuilt import models_of
 from hbase_orm.migrate.operations.refusals import mismatch
 from hbase_orm.migrate.operations.rows.estimates import rows_estimate
 from hbase_orm.migrate.operations.source_text import call
 from hbase_orm.model import Model
-from hbase_orm.record.declaration import RecordedIndex
+from hbase_orm.record.declaration import Declaration, RecordedIndex
 
 
 @dataclass(frozen=True)
@@ -65,8 +67,8 @@ class AddIndex(Operation):
         names = table.existing(table.recorded())
         return rows_estimate(table, names, requests_per_row=1.1, passes=2, waits_s=waits_s)
 
-    def run(self, migration: Migration, checkpoint: Checkpoint) -> None:  # noqa: ARG002  # the catalog has it
-        """Build the index; the catalog keeps the progress.
+    def run(self, migration: Migration, checkpoint: Checkpoint) -> None:
+        """Build the index; the catalog keeps the progress. An interrupted drop is finished first.
 
         Raises:
             RecordMismatchError: The record has another index of this name.
@@ -81,6 +83,9 @@ class AddIndex(Operation):
         if migration.options.dry_run:
             return
         engine, options = migration.engine, migration.options
+        if checkpoint.interrupted is not None or checkpoint.position:
+            DropIndex(self.table, self.index).finish(table)
+        checkpoint.save(BEGUN)
         there = table.run(described(table.name))
         if there is not None and GUARD_FAMILY not in {each.name for each in there.families}:
             engine.add_guard_family(model)
@@ -153,7 +158,7 @@ class DropIndex(Operation):
         wait_s = self._wait_s(table)
         return Estimate((table.name,), None, 10, 2 * wait_s, waits_s=2 * wait_s)
 
-    def run(self, migration: Migration, checkpoint: Checkpoint) -> None:  # noqa: ARG002  # the catalog has it
+    def run(self, migration: Migration, checkpoint: Checkpoint) -> None:
         """Stop the use of the index, drop its tables, and remove it from the record.
 
         Raises:
@@ -163,16 +168,30 @@ class DropIndex(Operation):
         """
         table = MigratedTable(migration, self.table)
         recorded = table.recorded()
-        known = {name: self._catalogued(table, name) for name in table.existing(recorded)}
+        known = self._known(table, recorded)
         was_there = self.index in {*recorded.indexes, *self._before(table)}
         if not was_there and not any(known.values()):
             raise mismatch(table.name, f"index {self.index}", "nothing", "an index")
-        if migration.options.dry_run:
+        if migration.options.dry_run or has_nothing_to_undo(checkpoint):
             return
         for name, index in known.items():
             if index is not None:
                 self._drop(table, name, index)
         table.change(partial(edits.without_index, index=self.index))
+
+    def finish(self, table: MigratedTable) -> None:
+        """Finish the drop where an interrupted run has begun it; the record stays as it is.
+
+        Raises:
+            TableHeldError: Another program uses the table exclusively.
+        """
+        for name, index in self._known(table, table.recorded()).items():
+            if index is not None and index.state is IndexState.DROPPING:
+                self._drop(table, name, index)
+
+    def _known(self, table: MigratedTable, recorded: Declaration) -> dict[str, CatalogIndex | None]:
+        """Return what the catalog has of the index, for each existing table."""
+        return {name: self._catalogued(table, name) for name in table.existing(recorded)}
 
     def _before(self, table: MigratedTable) -> Collection[str]:
         before = table.migration.before.get(table.declared)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -11,8 +11,9 @@ from hbase_orm.binding.dictionaries import in_namespace
 from hbase_orm.binding.exclusive_tables import ExclusiveUse
 from hbase_orm.binding.runtime import Runtime
 from hbase_orm.binding.table_creation.existing_tables import described
-from hbase_orm.errors import RecordError
+from hbase_orm.errors import RecordError, TableHeldError
 from hbase_orm.gateway.base import Feature
+from hbase_orm.index.catalog.catalog import read_entry
 from hbase_orm.index.catalog.registration import require_record
 from hbase_orm.migrate.operations.operation import Migration
 from hbase_orm.migrate.operations.refusals import (
@@ -223,6 +224,17 @@ class MigratedTable:
         )
         with use:
             yield
+
+    def end_interrupted_use(self, purpose: str) -> None:
+        """Release the table if a program that was killed has left it in exclusive use.
+
+        It is watched for a lease first. If its program still runs, nothing is changed, and no error
+        is raised: a step that needs the table raises it.
+        """
+        entry = self.run(read_entry(self.name))
+        if entry is not None and entry.hold is not None:
+            with suppress(TableHeldError), self.exclusively(purpose):
+                pass
 
     def refuse_held(self, tables: Sequence[str]) -> Protocol[None]:
         """Raise an error if another program uses one of the tables exclusively."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import abc
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from types import MappingProxyType
+from typing import Final, Protocol
 
 from hbase_orm.index_admin.admin import GATEWAY_TIMEOUT_S
 from hbase_orm.record.declaration import Declaration
@@ -31,6 +32,15 @@ class Checkpoint(Protocol):
         """The position that was saved last; empty at the first run."""
         ...
 
+    @property
+    def interrupted(self) -> Mapping[str, str] | None:
+        """The position of a run in the other direction that this run undoes; None without one.
+
+        A downgrade may begin at a step whose upgrade was interrupted, and the other way round.
+        After the first `save` it is None.
+        """
+        ...
+
     def save(self, position: Mapping[str, str]) -> None:
         """Save a position, at which the step continues after an interruption.
 
@@ -38,6 +48,19 @@ class Checkpoint(Protocol):
             LockLostError: Another runner has taken over; nothing was saved.
         """
         ...
+
+
+BEGUN: Final = MappingProxyType({"phase": "begun"})
+"""The position of an operation without steps that has checked all, and begins to change things."""
+
+
+def has_nothing_to_undo(checkpoint: Checkpoint) -> bool:
+    """Return whether an interrupted run in the other direction has not begun to change anything.
+
+    Such a run may have been refused because what it makes was there: its reverse must not delete
+    that. An operation with such a reverse saves a position before its first change.
+    """
+    return checkpoint.interrupted is not None and not checkpoint.interrupted
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,9 +34,13 @@ the column while it has cells of both kinds.
 """
 
 
-def changing(old: Spec, new: Spec) -> Spec:
-    """Return the codec of a column while its cells are changed from one codec to another."""
-    return {"codec": CHANGING, "from": old, "to": new}
+def changing(old: Spec, new: Spec, nonce: str = "") -> Spec:
+    """Return the codec of a column while its cells are changed from one codec to another.
+
+    The nonce is that of the marks of changed rows; empty if rows are not marked.
+    """
+    codec = {"codec": CHANGING, "from": old, "to": new}
+    return {**codec, "mark": nonce} if nonce else codec
 
 
 def column_of(declaration: Declaration, column: bytes) -> RecordedColumn | None:
@@ -121,14 +125,20 @@ def with_renamed_column(declaration: Declaration, old: bytes, new: bytes) -> Dec
     """Return a declaration in which a column has another name.
 
     The former names of fields stand for the new column too, so that a program of the old class,
-    which looks for the field in the old column, contradicts the record.
+    which looks for the field in the old column, contradicts the record. A column that is already
+    there under the new name is the other one of `with_column_beside`.
     """
 
     def edit(rows: RecordedRows) -> RecordedRows:
         if old not in rows.columns:
             return rows
+        beside = rows.columns.get(new)
+        is_required = rows.columns[old].is_required or (beside is not None and beside.is_required)
+        renamed = replace(rows.columns[old], is_required=is_required)
         columns = {
-            new if name == old else name: each for name, each in rows.columns.items() if name != new
+            new if name == old else name: renamed if name == old else each
+            for name, each in rows.columns.items()
+            if name != new
         }
         models = {
             name: replace(

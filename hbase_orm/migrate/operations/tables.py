@@ -9,14 +9,17 @@ from hbase_orm.binding.table_creation.table_removal import delete_last_record, d
 from hbase_orm.index.catalog.catalog import read_cells
 from hbase_orm.migrate.operations.migrated_table import MigratedTable
 from hbase_orm.migrate.operations.operation import (
+    BEGUN,
     Checkpoint,
     Estimate,
     Irreversible,
     Migration,
     Operation,
+    has_nothing_to_undo,
 )
 from hbase_orm.migrate.operations.rebuilt import models_of
 from hbase_orm.migrate.operations.refusals import TargetExistsError
+from hbase_orm.migrate.operations.rows.steps import NoCheckpoint
 from hbase_orm.migrate.operations.source_text import call
 from hbase_orm.ops import ListTables, Protocol, ask
 from hbase_orm.record.declaration import TableRecord
@@ -61,11 +64,15 @@ class CreateTable(Operation):
         table = MigratedTable(migration, self.table)
         declaration = table.after
         models = models_of(table, declaration)
-        if not checkpoint.position:
+        is_begun = checkpoint.interrupted is not None or bool(checkpoint.position)
+        if not is_begun:
             refuse_existing(table)
         if migration.options.dry_run or declaration.period:
             return
-        checkpoint.save({"phase": "create"})
+        if is_begun and table.run(described(table.name)) is None:
+            # An interrupted creation, or an interrupted drop, may have left index tables.
+            DropTable(self.table).run(migration, NoCheckpoint())
+        checkpoint.save(BEGUN)
         migration.engine.create_tables(*models.values())
 
     def source(self) -> str:
@@ -116,7 +123,7 @@ class DropTable(Operation):
         name = MigratedTable(migration, self.table).name
         return Estimate((name,), None, 10, None, f"all rows of {self.table} are deleted")
 
-    def run(self, migration: Migration, checkpoint: Checkpoint) -> None:  # noqa: ARG002  # repeatable
+    def run(self, migration: Migration, checkpoint: Checkpoint) -> None:
         """Drop the table; a table that does not exist is left out.
 
         Raises:
@@ -128,12 +135,13 @@ class DropTable(Operation):
         _, stored = table.run(read_cells(table.name))
         record = TableRecord.decode(stored, table.name) if stored else None
         names = [table.name] if record is None else table.existing(record.current)
-        if migration.options.dry_run:
+        if migration.options.dry_run or has_nothing_to_undo(checkpoint):
             return
         table.runtime.clean_up.finish()  # its deletes must not reach later tables of the names
         table.run(table.refuse_held(names))
         for name in names:
-            table.run(drop_with_indexes(name))
+            # A table whose creation was interrupted may have index tables and nothing else.
+            table.run(drop_with_indexes(name, _declared_indexes(table)))
             table.runtime.catalog.forget(name)
         table.run(_delete_record(table.name, stored, record))
         table.runtime.catalog.forget(table.name)
@@ -141,6 +149,13 @@ class DropTable(Operation):
     def source(self) -> str:
         """Return the Python source."""
         return call("DropTable", self.table, comment=self.comment)
+
+
+def _declared_indexes(table: MigratedTable) -> set[str]:
+    """Return the names of the indexes that the revision has for a table, before or after."""
+    both = (table.migration.before, table.migration.after)
+    declared = [each[table.declared] for each in both if table.declared in each]
+    return {index for declaration in declared for index in declaration.indexes}
 
 
 def _delete_record(name: str, stored: bytes, record: TableRecord | None) -> Protocol[None]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
@@ -11,7 +10,6 @@ from functools import partial
 from typing import Any, Final
 
 from hbase_orm.gateway.base import Feature
-from hbase_orm.index.entries.guard_cell import NONCE_BYTES
 from hbase_orm.migrate.operations.columns import delete_cells
 from hbase_orm.migrate.operations.migrated_table import THRIFT2, MigratedTable
 from hbase_orm.migrate.operations.operation import (
@@ -20,6 +18,7 @@ from hbase_orm.migrate.operations.operation import (
     Irreversible,
     Migration,
     Operation,
+    has_nothing_to_undo,
 )
 from hbase_orm.migrate.operations.refusals import unsupported
 from hbase_orm.migrate.operations.rows.estimates import rows_estimate
@@ -33,8 +32,14 @@ from hbase_orm.migrate.operations.rows.row_kinds import (
     recorded_column,
     refuse_special,
 )
+from hbase_orm.migrate.operations.rows.row_marks import MarksOfRun, RowMark, new_nonce
 from hbase_orm.migrate.operations.rows.row_walk import RowWalk, WalkPosition
-from hbase_orm.migrate.operations.rows.steps import NoCheckpoint, PhaseCheckpoint, phase_of
+from hbase_orm.migrate.operations.rows.steps import (
+    NoCheckpoint,
+    PhaseCheckpoint,
+    phase_in,
+    phase_of,
+)
 from hbase_orm.migrate.operations.source_text import call
 from hbase_orm.ops import Row
 from hbase_orm.record.declaration import Declaration
@@ -42,7 +47,9 @@ from hbase_orm.record.declaration import Declaration
 logger = logging.getLogger("hbase_orm.migrate")
 
 _CLEAN: Final = "clean"
-_MARK: Final = "mark"
+_ROWS: Final = "rows"
+_CLEAN_BEFORE: Final = "clean before"
+"""The phase in which the marks of a finished run in the other direction are deleted."""
 
 
 @dataclass(frozen=True)
@@ -100,31 +107,78 @@ class RowsOperation(Operation):
         decide = self.decide(table, recorded)
         if migration.options.dry_run:
             checkpoint = NoCheckpoint()
-        phase, kept = phase_of(checkpoint)
-        nonce = kept.get(_MARK) or os.urandom(NONCE_BYTES // 2).hex()
+        if self.is_repeatable:
+            self._walk(table, recorded, decide, checkpoint, None)
+            return
+        table.needs_thrift2("each row is marked in the request that changes it")
+        phase, marks = _begun(checkpoint)
+        if marks is None:
+            return
+        if phase == _CLEAN_BEFORE:
+            self._clean(table, recorded, marks, PhaseCheckpoint(checkpoint, phase, marks.encode()))
+            phase, marks = "", MarksOfRun(new_nonce())
+        if phase != _CLEAN:
+            self._walk(table, recorded, decide, checkpoint, marks)
+        if not migration.options.dry_run:
+            saved = PhaseCheckpoint(checkpoint, _CLEAN, marks.encode())
+            self._clean(table, recorded, marks, saved)
+
+    def _walk(
+        self,
+        table: MigratedTable,
+        recorded: Declaration,
+        decide: Decide,
+        checkpoint: Checkpoint,
+        marks: MarksOfRun | None,
+    ) -> None:
+        """Change the rows that are not done."""
         columns = self.columns(recorded)
         mark = None
-        if not self.is_repeatable:
-            table.needs_thrift2("each row is marked in the request that changes it")
-            mark = mark_column(table.name, recorded, nonce, columns[0])
-        if phase != _CLEAN:
-            editor = RowEditor(
-                table,
-                tuple(dict.fromkeys((*existence_columns(recorded), *columns))),
-                decide,
-                existence(recorded),
-                mark,
-                RecordedModels(table, recorded).of_row if recorded.is_guarded else None,
-            )
-            saved = PhaseCheckpoint(checkpoint, "rows", {_MARK: nonce})
-            position = RowWalk(table, self.describe(), editor.page, saved).run(
-                table.existing(recorded)
-            )
-            report_failures(self.describe(), position)
-        if mark is not None and not migration.options.dry_run:
-            saved = PhaseCheckpoint(checkpoint, _CLEAN, {_MARK: nonce})
-            clean = partial(deleted_marks, table, mark)
-            RowWalk(table, "delete the marks", clean, saved).run(table.existing(recorded))
+        if marks is not None:
+            mark = RowMark(self._mark(table, recorded, marks), marks.undoes)
+        editor = RowEditor(
+            table,
+            tuple(dict.fromkeys((*existence_columns(recorded), *columns))),
+            decide,
+            existence(recorded),
+            mark,
+            RecordedModels(table, recorded).of_row if recorded.is_guarded else None,
+        )
+        saved = PhaseCheckpoint(checkpoint, _ROWS, {} if marks is None else marks.encode())
+        position = RowWalk(table, self.describe(), editor.page, saved).run(table.existing(recorded))
+        report_failures(self.describe(), position)
+
+    def _clean(
+        self, table: MigratedTable, recorded: Declaration, marks: MarksOfRun, saved: Checkpoint
+    ) -> None:
+        """Delete all marks."""
+        clean = partial(deleted_marks, table, self._mark(table, recorded, marks))
+        RowWalk(table, "delete the marks", clean, saved).run(table.existing(recorded))
+
+    def _mark(self, table: MigratedTable, recorded: Declaration, marks: MarksOfRun) -> bytes:
+        return mark_column(table.name, recorded, marks.nonce, self.columns(recorded)[0])
+
+
+def _begun(checkpoint: Checkpoint) -> tuple[str, MarksOfRun | None]:
+    """Return the phase at which a run begins, and its marks.
+
+    If a run in the other direction was interrupted, its marks show which rows it has changed. If it
+    had changed all of them, its marks are only deleted. Without marks it has changed none, so there
+    is nothing to undo: then the marks are None.
+    """
+    phase, kept = phase_of(checkpoint)
+    marks = MarksOfRun.decode(kept)
+    if marks is not None:
+        return phase, marks
+    if checkpoint.interrupted is None:
+        return "", MarksOfRun(new_nonce())
+    other_phase, other_kept = phase_in(checkpoint.interrupted)
+    marks = MarksOfRun.decode(other_kept)
+    if marks is None:
+        return "", None
+    if other_phase == _ROWS:
+        return "", marks.turned()
+    return (_CLEAN_BEFORE if other_phase == _CLEAN else _CLEAN), marks
 
 
 def report_failures(step: str, position: WalkPosition) -> None:
@@ -233,7 +287,7 @@ class ClearColumn(Operation):
                 table=table.name,
                 column=self.column,
             )
-        if not migration.options.dry_run:
+        if not (migration.options.dry_run or has_nothing_to_undo(checkpoint)):
             delete_cells(table, column_name(self.column), table.existing(recorded), checkpoint)
 
     def source(self) -> str:

@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, ClassVar, Final
 
-from hbase_orm import codecs
-from hbase_orm.codecs import Codec
+from hbase_orm.codecs import Codec, get, names
 from hbase_orm.codecs.base import invert
 from hbase_orm.codecs.choices import Code, Enumerated
 from hbase_orm.codecs.structures import Json, MsgPack
@@ -123,7 +122,7 @@ def recorded_codec(stored: StoredValue) -> Codec[Any]:
 
 def _codec_of(content: Mapping[str, StoredValue], stored: StoredValue) -> Codec[Any]:
     name = _member(content, "codec", stored).typed(str)
-    if name not in codecs.names():
+    if name not in names():
         raise DeclarationError(
             "this version of the library does not have the codec",
             table=stored.table,
@@ -148,9 +147,7 @@ def _codec_of(content: Mapping[str, StoredValue], stored: StoredValue) -> Codec[
         for name in content.keys() & _PARAMETERS
         if content[name].value is not None or name == "separator"
     }
-    return codecs.get(
-        name, desc=desc, **{name: _parameter(name, each) for name, each in given.items()}
-    )
+    return get(name, desc=desc, **{name: _parameter(name, each) for name, each in given.items()})
 
 
 def unknown_member(stored: StoredValue, what: str) -> DeclarationError:

@@ -13,7 +13,7 @@ import pytest
 from hbase_orm import errors
 from hbase_orm.cli import main as cli_main
 from hbase_orm.cli.errors import ExitCode, exit_code, one_line
-from hbase_orm.cli.frame import Group, answer, settings, table
+from hbase_orm.cli.frame import Group, Topic, answer, settings, table
 from hbase_orm.errors import (
     ConfigurationError,
     ConflictError,
@@ -71,7 +71,9 @@ def where() -> None:
 
 @pytest.fixture(autouse=True)
 def _topic(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(cli_main.TOPICS, _TOPIC, f"{__name__}:probe")
+    monkeypatch.setitem(
+        cli_main.TOPICS, _TOPIC, Topic(f"{__name__}:probe", "Commands that do what a test needs.")
+    )
     monkeypatch.delenv("HBASE_ORM_URL", raising=False)
 
 

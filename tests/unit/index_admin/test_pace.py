@@ -62,7 +62,41 @@ def test_without_a_rate_nothing_waits() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rate", "rows"), [(300.0, 300), (0.5, 1), (1e6, ROUND_ROWS)], ids=["300", "0.5", "1e6"]
+    ("rate", "rows"), [(300.0, 300), (0.5, 1), (1e6, 500)], ids=["300", "0.5", "1e6"]
 )
 def test_a_round_has_the_rows_of_a_second(rate: float, rows: int) -> None:
     assert Job(rate).pace.round_rows == rows
+
+
+def test_rounds_get_so_many_rows_that_they_take_about_two_seconds() -> None:
+    quick, slow = Job(None), Job(None)
+    first = quick.pace.round_rows
+
+    for _ in range(5):
+        quick.do(quick.pace.round_rows, took_s=quick.pace.round_rows / 50_000)
+        slow.do(slow.pace.round_rows, took_s=slow.pace.round_rows / 100)
+
+    assert quick.pace.round_rows == ROUND_ROWS
+    assert slow.pace.round_rows == 200
+    assert 200 < first < ROUND_ROWS
+
+
+def test_the_last_rows_of_a_range_do_not_change_the_rounds() -> None:
+    job = Job(None)
+    before = job.pace.round_rows
+
+    job.do(3, took_s=2)
+
+    assert job.pace.round_rows == before
+
+
+def test_a_round_that_fails_makes_the_next_one_smaller() -> None:
+    job = Job(None)
+    before = job.pace.round_rows
+
+    job.pace.slow_down()
+
+    assert job.pace.round_rows == before // 2
+    for _ in range(20):
+        job.pace.slow_down()
+    assert job.pace.round_rows == 20

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import subprocess
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -74,18 +72,23 @@ def machine(
 
 
 @pytest.mark.usefixtures("url_given")
-def test_the_header_names_the_url(pytester: pytest.Pytester) -> None:
+def test_the_report_names_the_url_where_a_test_needs_hbase(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(USES_HBASE)
+
     result = pytester.runpytest()
 
     result.stdout.fnmatch_lines([f"hbase: url {URL}"])
 
 
-def test_the_header_says_why_not_docker(
-    pytester: pytest.Pytester, refuse: Callable[[str, str], None]
+def test_the_report_says_why_not_docker(
+    pytester: pytest.Pytester, machine: RecordsWhatIsAsked, refuse: Callable[[str, str], None]
 ) -> None:
     refuse("the Docker engine does not answer", "")
+    pytester.makepyfile(USES_HBASE)
 
     result = pytester.runpytest()
+
+    assert machine.asked[0] == "start embedded"
 
     result.stdout.fnmatch_lines(
         [
@@ -234,14 +237,26 @@ def test_no_log_is_kept_when_only_other_tests_fail(
     assert machine.asked == ["start docker", "stop c0ffee"]
 
 
-def test_loading_the_plugin_loads_no_docker_library() -> None:
-    program = (
-        "import sys, hbase_orm.testing.plugin;"
-        "print(*{'docker', 'testcontainers', 'hbase_orm.testing.servers'} & sys.modules.keys())"
+@pytest.mark.usefixtures("url_given")
+@pytest.mark.parametrize("option", ["-q", "--collect-only"])
+def test_nothing_is_reported_where_nobody_reads_it(pytester: pytest.Pytester, option: str) -> None:
+    pytester.makepyfile(USES_HBASE)
+
+    result = pytester.runpytest(option)
+
+    result.stdout.no_fnmatch_line("hbase: *")
+
+
+@pytest.mark.usefixtures("url_given")
+def test_workers_share_one_choice_and_the_report_names_it(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        def test_a(hbase): pass
+        def test_b(hbase): pass
+        """
     )
 
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
-    )
+    result = pytester.runpytest("-n2", "-p", "no:randomly")
 
-    assert done.stdout.split() == []
+    result.assert_outcomes(passed=2)
+    assert [line for line in result.outlines if line.startswith("hbase:")] == [f"hbase: url {URL}"]

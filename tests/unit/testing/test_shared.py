@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import threading
 from typing import TYPE_CHECKING
 
@@ -69,3 +70,36 @@ def test_the_choice_is_made_once_and_read_back_whole(tmp_path: Path) -> None:
     Share(tmp_path).choice_or(lambda: choice)
 
     assert Share(tmp_path).choice_or(lambda: Choice(None, ())) == choice
+
+
+def test_no_choice_is_made_before_it_is_needed(tmp_path: Path) -> None:
+    assert Share(tmp_path).choice() is None
+
+
+def test_the_others_wait_for_the_one_that_chooses(tmp_path: Path) -> None:
+    choosing, may_finish = threading.Event(), threading.Event()
+    choice = Choice("docker", ())
+    found: list[Choice] = []
+
+    def choose_slowly() -> Choice:
+        choosing.set()
+        assert may_finish.wait(10)
+        return choice
+
+    first = threading.Thread(target=lambda: Share(tmp_path).choice_or(choose_slowly))
+    first.start()
+    assert choosing.wait(10)
+    second = threading.Thread(
+        target=lambda: found.append(Share(tmp_path).choice_or(lambda: Choice(None, ())))
+    )
+    second.start()
+    may_finish.set()
+    first.join(10)
+    second.join(10)
+
+    assert found == [choice]
+
+
+def test_the_owner_is_the_process_that_is_named_or_else_this_one(tmp_path: Path) -> None:
+    assert Share(tmp_path, 17).owner_pid == 17
+    assert Share(tmp_path).owner_pid == os.getpid()

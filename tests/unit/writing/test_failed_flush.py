@@ -36,6 +36,7 @@ from hbase_orm.gateway.base import Feature, Gateway
 from hbase_orm.gateway.memory.gateway import MemoryGateway
 from hbase_orm.index.catalog import catalog
 from hbase_orm.index.catalog.entry import TableState
+from hbase_orm.index.catalog.lease import LEASE_S
 from hbase_orm.ops import (
     CheckAndMutate,
     CreateTable,
@@ -291,7 +292,7 @@ def test_a_lease_that_ran_out_is_renewed_without_a_word() -> None:
     with engine.session() as session:
         session.add(Guarded(name="x", a="1"))
         session.flush()
-        now[0] += 2 * catalog.LEASE_S
+        now[0] += 2 * LEASE_S
         session.add(Guarded(name="y", a="1"))
 
     assert not engine._runtime.catalog.leases.is_fresh("other")

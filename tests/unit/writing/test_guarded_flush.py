@@ -12,7 +12,8 @@ from hbase_orm import Engine, Family, Index, Key, Mapped, Model, column, key
 from hbase_orm.binding.url import EngineOptions
 from hbase_orm.errors import CatalogLeaseError, ConnectionLostError, FlushError, RetryableError
 from hbase_orm.gateway.memory.gateway import MemoryGateway
-from hbase_orm.index.catalog.catalog import CATALOG_TABLE, LEASE_S, CatalogView
+from hbase_orm.index.catalog.catalog import CATALOG_TABLE, CatalogView
+from hbase_orm.index.catalog.lease import LEASE_S
 from hbase_orm.ops import CheckAndMutate, GetRows, MutateRows, Operation
 from hbase_orm.writing.send import BATCH_BYTES
 from tests.support.recording import FailsBeforeSending, RecordsRequests, batches_of

@@ -26,6 +26,7 @@ from hbase_orm.index.entries.targets import (
     GuardContext,
     GuardedTable,
 )
+from hbase_orm.index.protocol.requests import guarded_row
 from hbase_orm.index.upkeep.table_pages import scan_page
 from hbase_orm.index_admin.lease import TableLease
 from hbase_orm.index_admin.reindex import RowReindexer
@@ -82,7 +83,8 @@ class MovedRows:
             except _MISFITS as error:
                 rejected[row.key] = failure_text(error)
         fitting = [row.key for row in page if row.key not in rejected]
-        yield from RowReindexer(self._lease()).reindex(fitting, rejected)
+        as_read = {row.key: guarded_row(row.cells) for row in page}
+        yield from RowReindexer(self._lease()).reindex(fitting, rejected, as_read)
         failures = [RowFailure(name, key, why.splitlines()[0]) for key, why in rejected.items()]
         return PageOutcome(len(page), after_page(page), len(fitting), tuple(failures))
 

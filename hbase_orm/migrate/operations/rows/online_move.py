@@ -24,10 +24,7 @@ from typing import Final
 from hbase_orm.binding.table_creation.model_tables import add_guard_family
 from hbase_orm.binding.table_creation.rows_without_anchor import anchors_of, rows_without_anchor
 from hbase_orm.binding.table_moves.recorded_move import MovedModels, moved_models
-from hbase_orm.errors import (
-    ConfigurationError,
-    DeclarationError,
-)
+from hbase_orm.errors import ConfigurationError, DeclarationError
 from hbase_orm.index.catalog.catalog import read_entry
 from hbase_orm.index.catalog.entry import CatalogEntry
 from hbase_orm.index.catalog.move_phases import CatalogMove, Phase
@@ -45,10 +42,7 @@ from hbase_orm.migrate.operations.rows.new_tables import (
     drop_new_tables,
     new_keys_name,
 )
-from hbase_orm.migrate.operations.rows.row_walk import (
-    PageWork,
-    RowWalk,
-)
+from hbase_orm.migrate.operations.rows.row_walk import PageWork, RowWalk
 from hbase_orm.migrate.operations.rows.steps import PhaseCheckpoint, phase_of
 from hbase_orm.ops.waits import wait
 from hbase_orm.record.declaration import Declaration
@@ -147,10 +141,8 @@ class OnlineMove:
         Raises:
             ConflictError: Rows have been handed over.
         """
-        old, new = self.source.name, self.target.name
-        if (entry := self._entry_of(self.target)) is not None and entry.move is not None:
-            self.source.run(give_up(new))
-            self.source.runtime.writer.moves.forget(new)
+        old = self.source.name
+        if self.refuse_new():
             self._wait("wait until no program uses the new table")
         entry = self._entry_of(self.source)
         if entry is not None and self._is_own(entry.move):
@@ -160,6 +152,19 @@ class OnlineMove:
         if self.source.recorded().guards_plain_models:
             self.source.change(edits.without_guards)
         drop_new_tables(self.source, self.target)
+
+    def refuse_new(self) -> bool:
+        """Refuse programs of the new class; return whether they may have used the new table.
+
+        Raises:
+            ConflictError: Rows have been handed over.
+        """
+        new = self.target.name
+        if (entry := self._entry_of(self.target)) is None or entry.move is None:
+            return False
+        self.source.run(give_up(new))
+        self.source.runtime.writer.moves.forget(new)
+        return True
 
     def _is_own(self, move: CatalogMove | None) -> bool:
         """Return whether a move of the old table is this one, and has not ended."""
@@ -328,15 +333,3 @@ class OnlineMove:
                 fix="change or delete these rows, and run the upgrade again; before rows are "
                 "moved, a downgrade gives the move up",
             )
-
-
-@dataclass(frozen=True)
-class GivenUpMove:
-    """The end of a move in which no row was handed over."""
-
-    move: OnlineMove
-
-    def run(self, checkpoint: Checkpoint) -> None:
-        """Drop what the move has made; `checkpoint` is not needed."""
-        checkpoint.save({})
-        self.move.give_up()

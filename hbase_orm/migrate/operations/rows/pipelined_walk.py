@@ -76,6 +76,10 @@ class PipelinedWalk(Walk[ReadPage]):
             position = position.after(place, page.outcome)
         return position
 
+    def _give_up_round(self) -> None:
+        """Read again what is not known to be written."""
+        self._stages.clear()
+
     def _work(
         self, stages: dict[int, _Stages], position: WalkPosition, rows: int
     ) -> Iterator[Protocol[None]]:

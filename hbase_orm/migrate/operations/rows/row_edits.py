@@ -5,8 +5,7 @@ timestamps of the cells that they replace; a cell that is new in its row is as o
 whatever a program writes meanwhile is newer and stays visible, a row that is deleted meanwhile
 stays deleted, and cells expire with their rows. A guarded row is changed under its guard.
 
-Each change also puts a mark, a cell that only this run of the operation has. A row with the mark is
-not changed again, whatever crashed or answered late. `deleted_marks` deletes them at the end.
+Each change also puts a mark; see `row_marks`. `deleted_marks` deletes the marks at the end.
 """
 
 from __future__ import annotations
@@ -22,13 +21,15 @@ from hbase_orm.errors import (
     ConflictError,
     ConnectionLostError,
     CorruptRowError,
+    HBaseORMError,
     RetryableError,
     UniqueViolationError,
 )
 from hbase_orm.gateway.base import Feature
-from hbase_orm.index.entries.targets import MARKER_VALUE, RowBefore, RowChange
+from hbase_orm.index.entries.targets import RowBefore, RowChange
 from hbase_orm.index.upkeep.table_pages import scan_page
 from hbase_orm.migrate.operations.migrated_table import MigratedTable
+from hbase_orm.migrate.operations.rows.row_marks import RowMark
 from hbase_orm.migrate.operations.rows.row_walk import (
     PageOutcome,
     RowFailure,
@@ -47,10 +48,10 @@ from hbase_orm.ops import (
     RetryPolicy,
     Row,
     RowMutation,
-    ask,
     ask_with_retry,
     run_all,
 )
+from hbase_orm.ops.conditional_changes import ConditionalChanges
 
 MISFITS: Final = (CorruptRowError, ValueError, ArithmeticError, LookupError, struct.error)
 """The errors of values that do not decode or do not fit; others are mistakes of the revision."""
@@ -90,7 +91,7 @@ class RowEditor:
         columns: The columns or families that the function needs.
         decide: The function.
         exists: A function from the cells of a row to whether the row exists.
-        mark: The column of the marks; None if the function may see a row twice.
+        mark: The mark of rows that are done; None if the function may see a row twice.
         guarded: A function from a row key and a table to the bound model that writes the row under
             its guard; None if the rows have no guards.
     """
@@ -99,7 +100,7 @@ class RowEditor:
     columns: tuple[bytes, ...]
     decide: Decide
     exists: Callable[[Mapping[bytes, object]], bool]
-    mark: bytes | None = None
+    mark: RowMark | None = None
     guarded: Callable[[str, bytes], BoundModel | None] | None = None
 
     @property
@@ -109,8 +110,9 @@ class RowEditor:
     @property
     def _read(self) -> tuple[bytes, ...]:
         families = {column for column in self.columns if b":" not in column}
-        is_covered = self.mark is None or self.mark.partition(b":")[0] in families
-        return self.columns if is_covered or self.mark is None else (*self.columns, self.mark)
+        if self.mark is None or self.mark.column.partition(b":")[0] in families:
+            return self.columns
+        return (*self.columns, self.mark.column)
 
     def page(self, table: str, key_range: KeyRange, rows: int) -> Protocol[PageOutcome]:
         """Change the rows of the first page of a range."""
@@ -131,7 +133,10 @@ class RowEditor:
                 return None if edit is None else _sample(table, row, edit)
             if self.guarded is not None:
                 bound = self.guarded(table, row.key)
-                return None if bound is None else (yield from self._guarded(bound, table, row))
+                if bound is None:
+                    return None
+                if bound.guarded is not None:  # plain models may share a table that has guards
+                    return (yield from self._guarded(bound, table, row))
             return (yield from self._changed_by_check(table, row, edit))
         except ConfigurationError:
             raise  # a mistake, though it is a ValueError
@@ -140,7 +145,7 @@ class RowEditor:
 
     def _edit(self, table: str, row: Row) -> RowEdit | None:
         """Return the change of a row; None if it needs none, or had it already."""
-        if self.mark is not None and self.mark in row.cells:
+        if self.mark is not None and self.mark.is_done(_value(row, self.mark.column)):
             return None
         if not self.exists(row.cells):
             return None
@@ -158,13 +163,10 @@ class RowEditor:
     # --- plain rows -------------------------------------------------------------------------------
 
     def _changed_by_check(self, table: str, row: Row, edit: RowEdit) -> Protocol[RowSample | None]:
+        changes = ConditionalChanges()
         for failures in range(1, _TRIES.attempts + 1):
             request = yield from self._request(table, row, edit)
-            try:
-                is_changed = yield from ask(request)
-            except (ConnectionLostError, RetryableError):
-                is_changed = False  # the row shows whether it was
-            if is_changed:
+            if (yield from changes.ask(request)):
                 return _sample(table, row, edit)
             again = yield from self._row(table, row.key)
             following = None if again is None else self._edit(table, again)
@@ -172,7 +174,7 @@ class RowEditor:
                 return _sample(table, row, edit)  # this change, or another program's
             row, edit = again, following
             yield from _TRIES.pause(failures)
-        raise _contended(table, row.key)
+        raise changes.error(_contended(table, row.key))
 
     def _row(self, table: str, key: bytes) -> Protocol[Row | None]:
         (row,) = yield from ask_with_retry(
@@ -191,9 +193,7 @@ class RowEditor:
             stamps = yield from self._stamps(table, row, edit.puts)
             puts = [Put(column, value, stamps[column]) for column, value in edit.puts.items()]
             if self.mark is not None:
-                puts.append(
-                    Put(self.mark, MARKER_VALUE, max(stamps.values(), default=_newest_ms(row)))
-                )
+                puts.append(_mark_of(self.mark, row, max(stamps.values(), default=_newest_ms(row))))
             deletes = [Delete(each, row.cells[each].timestamp_ms) for each in sorted(edit.clears)]
             mutation = RowMutation(row.key, puts=tuple(puts), deletes=tuple(deletes))
         expected = b"" if known is None else known.value
@@ -219,6 +219,7 @@ class RowEditor:
     def _guarded(self, bound: BoundModel, table: str, row: Row) -> Protocol[RowSample | None]:
         """Change a row under its guard; its mark shows whether an earlier attempt did."""
         samples: list[RowSample] = []
+        failure: HBaseORMError = _contended(table, row.key)
         change = self._guarded_change(table, row.key, samples)
         for failures in range(1, _TRIES.attempts + 1):
             try:
@@ -227,18 +228,19 @@ class RowEditor:
                 break
             except UniqueViolationError:
                 raise
-            except (ConnectionLostError, RetryableError, ConflictError):
+            except (ConnectionLostError, RetryableError, ConflictError) as error:
+                failure = error
                 if (yield from self._row(table, row.key)) is None:
                     return None
             else:
                 break
             yield from _TRIES.pause(failures)
         else:
-            raise _contended(table, row.key)
+            raise _contended(table, row.key) if isinstance(failure, ConflictError) else failure
         return samples[-1] if samples else None
 
     def _guarded_change(self, table: str, key: bytes, samples: list[RowSample]) -> RowChange:
-        mark = {} if self.mark is None else {self.mark: MARKER_VALUE}
+        mark = {} if self.mark is None else {self.mark.column: self.mark.value}
 
         def decide(before: RowBefore) -> RowChange:
             row = Row(key, dict(before.cells))
@@ -279,6 +281,18 @@ def _contended(table: str, row: bytes) -> ConflictError:
         tries=_TRIES.attempts,
         fix="run the operation again: it continues where it stopped",
     )
+
+
+def _value(row: Row, column: bytes) -> bytes | None:
+    cell = row.cells.get(column)
+    return None if cell is None else cell.value
+
+
+def _mark_of(mark: RowMark, row: Row, at_least_ms: int) -> Put:
+    """Return the put of a mark; one that the row has is overwritten."""
+    known = row.cells.get(mark.column)
+    at_ms = at_least_ms if known is None else max(at_least_ms, known.timestamp_ms)
+    return Put(mark.column, mark.value, at_ms)
 
 
 def _newest_ms(row: Row) -> int:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
+from hbase_orm.migrate.operations.migrated_table import MigratedTable
 from hbase_orm.migrate.operations.operation import Checkpoint
 
 
@@ -13,3 +15,7 @@ class RowMover(Protocol):
     def run(self, checkpoint: Checkpoint) -> None:
         """Move the rows; continue where an earlier run stopped."""
         ...
+
+
+Movers = Callable[[MigratedTable, MigratedTable, str], RowMover]
+"""A function from an old table, a new table and the phase of a checkpoint to what moves rows."""

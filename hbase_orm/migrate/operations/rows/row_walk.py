@@ -2,17 +2,19 @@
 
 The rows are split into the ranges of the regions, several of which are worked on in parallel. After
 each round the position is saved: for each range the first key that is left. A crash repeats at most
-one round, so what is done to a row must be safe to repeat.
+one round, and so does a lost connection. So what is done to a row must be safe to repeat.
 """
 
 from __future__ import annotations
 
 import json
+import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Generic, TypeVar
 
+from hbase_orm.errors import ConnectionLostError, RetryableError
 from hbase_orm.index.catalog.entry import BuildRange
 from hbase_orm.index.catalog.index_steps import ranges_of
 from hbase_orm.index_admin.pace import ROUND_ROWS, RowPace, fraction_of
@@ -20,6 +22,9 @@ from hbase_orm.migrate.operations.migrated_table import MigratedTable
 from hbase_orm.migrate.operations.operation import Checkpoint, Progress
 from hbase_orm.migrate.operations.rows.row_copies import RowsDigest
 from hbase_orm.ops import KeyRange, ListRegions, Protocol, RenewTimeLimit, ask, run_all
+from hbase_orm.ops.waits import wait
+
+logger = logging.getLogger("hbase_orm.migrate")
 
 P = TypeVar("P")
 R = TypeVar("R")
@@ -28,6 +33,9 @@ LEAST_PAGE_ROWS: Final = 20
 MOST_SAMPLES: Final = 10
 MOST_FAILURES: Final = 100
 """How many rows that were left alone are named; the others are only counted."""
+
+_PAUSES_S: Final = (0.5, 1.0, 2.0, 4.0, 8.0, 15.0)
+"""The pauses after rounds that failed: a gateway that was restarted is back after them."""
 
 _DONE: Final = "done"
 _LEAST_GAIN: Final = 0.005
@@ -230,7 +238,7 @@ class Walk(ABC, Generic[P]):
         pace = RowPace(options.rows_per_second, runtime.catalog.monotonic_s, self.most_rows)
         begun_s, begun_at = runtime.catalog.monotonic_s(), self._fraction(position)
         while not position.is_done:
-            position = self._round(position, pace)
+            position = self._patient_round(position, pace)
             self._save(position)
             taken_s = runtime.catalog.monotonic_s() - begun_s
             self._report(position, taken_s, self._fraction(position) - begun_at)
@@ -249,6 +257,31 @@ class Walk(ABC, Generic[P]):
         position = WalkPosition(tuple(ranges))
         self._save(position)
         return position
+
+    def _patient_round(self, position: WalkPosition, pace: RowPace) -> WalkPosition:
+        """Do one round; repeat it, with fewer rows, while gateways or regions are out of service.
+
+        Raises:
+            GatewayError: They still were after all repetitions.
+        """
+        for pause_s in _PAUSES_S:
+            try:
+                return self._round(position, pace)
+            except (ConnectionLostError, RetryableError) as error:
+                logger.warning("%s: a round failed, and is repeated: %s", self.step, error)
+                self._give_up_round()
+                pace.slow_down()
+                self.table.run(wait(pause_s, self._report_pause))
+        return self._round(position, pace)
+
+    def _give_up_round(self) -> None:
+        """Forget what a round that has failed has left; the position is not changed."""
+
+    def _report_pause(self, _: float) -> None:
+        """Look for an end of the lock during a pause; it may be lost."""
+        self.table.migration.report(
+            Progress(f"{self.step}: no answer, it is tried again", 0, None, None)
+        )
 
     @abstractmethod
     def _round(self, position: WalkPosition, pace: RowPace) -> WalkPosition:

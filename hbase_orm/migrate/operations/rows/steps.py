@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from hbase_orm.migrate.operations.operation import Checkpoint
 
-_PHASE = "phase"
+PHASE: Final = "phase"
+"""The member of a checkpoint with the name of the phase."""
+
 _KEPT = "kept "
+
+GIVE_UP: Final = "give up"
+"""The phase of a run that gives up the move in the other direction."""
 
 
 class NoCheckpoint:
@@ -18,6 +24,10 @@ class NoCheckpoint:
     def position(self) -> Mapping[str, str]:
         """Nothing."""
         return {}
+
+    @property
+    def interrupted(self) -> None:
+        """Nothing."""
 
     def save(self, position: Mapping[str, str]) -> None:
         """Save nothing."""
@@ -41,20 +51,29 @@ class PhaseCheckpoint:
     def position(self) -> Mapping[str, str]:
         """The position within this phase; empty if the phase has not begun."""
         position = self.checkpoint.position
-        return position if position.get(_PHASE) == self.phase else {}
+        return position if position.get(PHASE) == self.phase else {}
+
+    @property
+    def interrupted(self) -> Mapping[str, str] | None:
+        """The position of an interrupted run in the other direction."""
+        return self.checkpoint.interrupted
 
     def save(self, position: Mapping[str, str]) -> None:
         """Save the position within this phase."""
         kept = {f"{_KEPT}{name}": value for name, value in self.kept.items()}
-        self.checkpoint.save({**position, **kept, _PHASE: self.phase})
+        self.checkpoint.save({**position, **kept, PHASE: self.phase})
 
 
 def phase_of(checkpoint: Checkpoint) -> tuple[str, dict[str, str]]:
     """Return the phase that was begun, empty if none was, and what the operation saved."""
-    position = checkpoint.position
+    return phase_in(checkpoint.position)
+
+
+def phase_in(position: Mapping[str, str]) -> tuple[str, dict[str, str]]:
+    """Return the phase that a position is in, and what the operation saved, as `phase_of`."""
     kept = {
         name.removeprefix(_KEPT): value
         for name, value in position.items()
         if name.startswith(_KEPT)
     }
-    return position.get(_PHASE, ""), kept
+    return position.get(PHASE, ""), kept

@@ -479,12 +479,17 @@ def test_a_writer_does_not_start_when_a_load_was_faster(new: MemoryGateway) -> N
         view.permit("t")
 
 
-@pytest.mark.parametrize("answer", [False, ConnectionLostError("cut")])
+@pytest.mark.parametrize(
+    ("answer", "error"),
+    [(False, ConflictError), (ConnectionLostError("cut"), ConnectionLostError)],
+    ids=["refused", "cut"],
+)
 def test_a_change_that_never_gets_through_gives_up(
     new: MemoryGateway,
     answer: bool | Exception,  # noqa: FBT001  # an answer
+    error: type[Exception],
 ) -> None:
-    with pytest.raises(ConflictError):
+    with pytest.raises(error):
         begin(_Denies(new, answer))
 
 

@@ -21,6 +21,7 @@ from hbase_orm import (
     select,
 )
 from hbase_orm.binding.runtime import Runtime
+from hbase_orm.errors import ConnectionLostError
 from hbase_orm.index.upkeep.table_pages import scan_page
 from hbase_orm.migrate.operations.migrated_table import MigratedTable
 from hbase_orm.migrate.operations.rows.row_edits import after_page
@@ -110,6 +111,39 @@ def test_a_walk_over_a_known_number_of_rows_reports_its_fraction_by_rows(engine:
     fractions = [each.fraction for each in told]
     assert fractions == [min(each.rows / (2 * ROWS), 0.99) for each in told[:-1]] + [1.0]
     assert len(fractions) > 3
+
+
+def lost(engine: Engine, rounds: int) -> tuple[WalkPosition, list[int], float]:
+    """Walk while the first rounds lose the connection; return the position, the pages and the time.
+
+    The time is that of the pauses, in seconds.
+    """
+    clock, asked = Clock(), list[int]()
+    engine._runtime = Runtime(gateway_of(engine), parallel=1, monotonic_s=clock, sleep=clock.sleep)
+    table = MigratedTable(Revision(engine, (Reading,), (Reading,)).migration(), "walked")
+
+    def read(name: str, key_range: KeyRange, rows: int) -> Protocol[PageOutcome]:
+        asked.append(rows)
+        if len(asked) <= rounds:
+            raise ConnectionLostError("the gateway was restarted")
+        page = yield from scan_page(name, (), key_range, rows, table.runtime.guard_context)
+        return PageOutcome(len(page), after_page(page))
+
+    position = RowWalk(table, "read", read, Saved()).run(["walked"])
+    return position, asked, clock.now_s
+
+
+def test_a_round_that_loses_its_connection_is_repeated_with_fewer_rows(engine: Engine) -> None:
+    position, asked, waited_s = lost(engine, 3)
+
+    assert (position.rows, position.is_done) == (ROWS, True)
+    assert asked[:4] == [asked[0], asked[0] // 2, asked[0] // 4, asked[0] // 8]
+    assert waited_s == pytest.approx(0.5 + 1 + 2)
+
+
+def test_a_gateway_that_does_not_come_back_ends_the_walk(engine: Engine) -> None:
+    with pytest.raises(ConnectionLostError, match="restarted"):
+        lost(engine, 100)
 
 
 def test_a_row_is_transformed_once_although_the_function_is_not_idempotent(

@@ -1,0 +1,8 @@
+"""How long a process may use what it has read of the catalog."""
+
+from __future__ import annotations
+
+from typing import Final
+
+LEASE_S: Final = 30.0
+"""How long a process may use an entry after reading it; each change of state waits this long."""

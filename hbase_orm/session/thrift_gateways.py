@@ -1,0 +1,53 @@
+"""Opens the Thrift gateways of an engine.
+
+This module loads happybase and thriftpy2, which take about as long as the rest of the library. So
+`connect` imports it when it is called, and programs that only declare models never do.
+"""
+
+from __future__ import annotations
+
+from hbase_orm.binding.url import EngineOptions
+from hbase_orm.gateway.base import Gateway
+from hbase_orm.gateway.retry import RetryingGateway
+from hbase_orm.gateway.routed import RoutedGateway
+from hbase_orm.gateway.thrift.pool import Address
+from hbase_orm.gateway.thrift.thrift1 import Thrift1Gateway
+from hbase_orm.gateway.thrift.thrift2 import Thrift2Gateway
+from hbase_orm.gateway.thrift.wire_style import WireStyle
+from hbase_orm.ops import Ping
+
+
+def open_gateways(options: EngineOptions) -> tuple[Gateway, Thrift1Gateway]:
+    """Return the gateway of an engine, and its part that also opens happybase connections.
+
+    Checks that every gateway in the URL answers and speaks the expected Thrift interface. The
+    caller closes the first gateway, which closes the second.
+
+    Raises:
+        ConfigurationError: The transport or the protocol is unknown, or a port belongs to the other
+            Thrift interface.
+        GatewayError: A gateway does not answer.
+    """
+    style = WireStyle(protocol=options.protocol, transport=options.transport)
+    thrift1 = Thrift1Gateway.connect(
+        [Address(*address) for address in options.thrift1],
+        style=style,
+        timeout_s=options.timeout_s,
+        pool_size=options.pool,
+    )
+    thrift2 = None
+    if options.thrift2:
+        thrift2 = Thrift2Gateway.connect(
+            [Address(*address) for address in options.thrift2],
+            style=style,
+            timeout_s=options.timeout_s,
+            pool_size=options.pool,
+        )
+    routed = RoutedGateway(data=thrift1, atomic=thrift2)
+    try:
+        routed.execute_within(Ping(), options.timeout_s)  # asks both
+    except BaseException:
+        routed.close()
+        raise
+    gateway = RetryingGateway(routed, attempts=options.retries + 1, timeout_s=options.timeout_s)
+    return gateway, thrift1
