@@ -166,10 +166,17 @@ class MigratedTable:
 
     def is_there(self) -> bool:
         """Return whether the table exists, or the table of any period."""
-        noted = self._noted_anywhere
-        if noted is not None and noted.period:
-            return bool(self.existing(noted))
+        if self.has_periods:
+            return bool(self.noted_names())
         return self.run(described(self.name)) is not None
+
+    def noted_names(self) -> list[str]:
+        """Return what `existing` does, by the declarations of the revision instead of a record.
+
+        A pattern of names is no name that HBase accepts in a request.
+        """
+        noted = self._noted_anywhere
+        return [self.name] if noted is None else self.existing(noted)
 
     @property
     def has_periods(self) -> bool:

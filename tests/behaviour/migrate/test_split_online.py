@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 from uuid import uuid4
 
 import pytest
@@ -37,12 +38,15 @@ from hbase_orm.ops import (
     DropTable,
     FamilyDescriptor,
     ListTables,
+    Operation,
     TableDescriptor,
     ask,
 )
 from tests.support.backends import Backend
 from tests.support.migrated_tables import (
     SHORT_LEASE_S,
+    EndError,
+    EndsBefore,
     Revision,
     Saved,
     contents,
@@ -51,6 +55,7 @@ from tests.support.migrated_tables import (
     with_short_waits,
 )
 from tests.support.moved_trips import QUICK, Beside, phase
+from tests.support.recording import RecordsRequests, gateway_of, through
 from tests.support.split_trips import (
     START,
     Program,
@@ -60,6 +65,8 @@ from tests.support.split_trips import (
     plain_class,
     split,
 )
+
+R = TypeVar("R")
 
 IN_MEMORY: Final = pytest.mark.only_on("memory")
 
@@ -304,6 +311,40 @@ def test_a_split_into_tables_that_exist_is_refused(tables: Engine, name: str) ->
         Revision(tables, (old,), (new,)).upgrade(operation(name), **QUICK)
 
     assert [each[-6:] for each in caught.value.tables] == ["202401"]
+
+
+class RefusesPatterns(RecordsRequests):
+    """Refuses names of tables that HBase would refuse."""
+
+    def execute(self, request: Operation[R], /) -> R:
+        named = getattr(request, "table", ""), getattr(request, "name", "")
+        assert not any("%" in str(name) for name in named), request
+        return super().execute(request)
+
+
+@pytest.mark.only_on("memory")
+@pytest.mark.parametrize("last", range(0, 60, 4))
+def test_a_split_that_ended_is_given_up_or_finished_without_requests_for_its_pattern(
+    tables: Engine, backend: Backend, name: str, last: int
+) -> None:
+    old, new = old_class(name), monthly_class(f"{name}_%Y%m")
+    ledger = filled(tables, old)
+    engine = with_short_waits(through(RefusesPatterns(gateway_of(tables)), tables))
+    made = Revision(engine, (old,), (new,))
+    upgrade = Continued(made, operation(name))
+    ends = EndsBefore(gateway_of(engine), last)
+    with suppress(EndError):
+        operation(name).run(made.migration(through(ends, engine), **QUICK), upgrade.checkpoint)
+
+    if phase(tables, f"{name}_%Y%m") in {"MOVING", "NEW"}:
+        upgrade.run()
+        assert Program(backend.another(tables), new).rows() == ledger
+        return
+    made.downgrade(operation(name), **QUICK)
+
+    time.sleep(SHORT_LEASE_S)
+    assert Program(backend.another(tables), old).rows() == ledger
+    assert made_tables(tables, name) == []
 
 
 def test_a_record_of_tables_that_are_gone_is_refused(
