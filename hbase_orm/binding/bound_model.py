@@ -173,7 +173,8 @@ class BoundModel:
         if table == self.schema.table:
             return self
         schema = replace(self.schema, table=table)
-        return replace(self, schema=schema, keys=self.keys.in_table(schema))
+        guarded = None if self.guarded is None else replace(self.guarded, table=table)
+        return replace(self, schema=schema, guarded=guarded, keys=self.keys.in_table(schema))
 
     @property
     def needs_look_ups(self) -> bool:

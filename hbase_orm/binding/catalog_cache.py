@@ -57,6 +57,8 @@ class CatalogCache:
         self._last_reads: dict[str, ReadEntry] = {}
         self.has_moves = False
         self._reading: dict[str, object] = {}
+        self._patterns: dict[str, Callable[[str], bool]] = {}
+        self._declared: dict[str, str] = {}
         self._reported: set[str] = set()
         self._warned: set[tuple[str, str, bytes]] = set()
 
@@ -76,15 +78,43 @@ class CatalogCache:
         """
         return self._last_reads.get(table)
 
+    def note_periods(self, pattern: str, has_table: Callable[[str], bool]) -> None:
+        """Note the tables of a pattern: the catalog has one entry of the moves of their rows.
+
+        Args:
+            pattern: The pattern of the names of the tables.
+            has_table: A function that tests whether a table is that of a period of the pattern.
+        """
+        if pattern not in self._patterns:
+            self._patterns[pattern] = has_table
+            self._declared = {}
+
+    def declared(self, table: str) -> str:
+        """Return the name under which the catalog has the moves of a table's rows.
+
+        This is the name of the table, or the pattern if it is the table of a period.
+        """
+        if not self._patterns:
+            return table
+        known = self._declared.get(table)
+        if known is None:
+            patterns = (name for name, has_table in self._patterns.items() if has_table(table))
+            known = self._declared[table] = next(patterns, table)
+        return known
+
     def is_current(self, table: str) -> bool:
-        """Return whether the lease on a table's entry is valid, or no entry was ever read."""
+        """Return whether the lease on a table's entry is valid, or no entry was ever read.
+
+        For the table of a period this is the entry of the tables of all periods.
+        """
+        table = self.declared(table)
         if self.fresh(table) is not None:
             return True
         return table not in self._last_reads
 
     def is_unchanged(self, table: str, entry: CatalogEntry | None) -> bool:
         """Return whether the lease is valid, and its entry is equal to one that was read before."""
-        read = self._last_reads.get(table)
+        read = self._last_reads.get(self.declared(table))
         return self.is_current(table) and entry == (None if read is None else read.entry)
 
     def entry(self, table: str) -> Protocol[CatalogEntry | None]:

@@ -60,6 +60,8 @@ def usable_model(
     if bound.schema.is_foreign:
         return bound
     table = bound.declared_table
+    if not bound.tables.is_only:
+        catalog.note_periods(table, bound.tables.has)
     try:
         stored = yield from catalog.record(table)
     except ConnectionLostError as error:

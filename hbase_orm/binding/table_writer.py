@@ -105,6 +105,8 @@ class TableWriter:
             if held is not None and held.hold is not None:
                 yield from self.catalog.refuse_held(declared)
                 entry = yield from self.catalog.entry(table)
+            if declared != table and held is not None and held.move is not None:
+                entry = held  # rows move to the tables of all periods at once
         except ConnectionLostError as error:
             raise RetryableError(
                 "nothing was written: the catalog could not be read", table=table, fix="write again"
@@ -176,10 +178,10 @@ class TableWriter:
 
     def _increment(self, bound: BoundModel, increment: Increment) -> Protocol[dict[bytes, int]]:
         yield from self.check(bound, increment)
-        table = bound.schema.table
+        table = bound.declared_table
         entry = self._last_entry(table)
         try:
-            if entry is None or entry.move is None:
+            if entry is None or entry.move is None or entry.move.has_ended_here:
                 values = yield from self._sent(increment, bound)
             else:
                 entry = yield from self.catalog.leased(table, increment.row)
@@ -220,7 +222,8 @@ class TableWriter:
         """
         if bound.guarded is None:
             raise AssertionError(bound)
-        table, history = bound.guarded.table, history or History()
+        # The tables of periods have guards only while rows move to them, under one entry.
+        table, history = bound.declared_table, history or History()
         for renewals_left in reversed(range(LEASE_RENEWALS)):
             entry = self.catalog.leases.entry(table)
             if entry is None:

@@ -125,6 +125,7 @@ def _put_guarded(
     is_dead: bool,
 ) -> Protocol[None]:
     """Put cells and a guard if there is no guard; a dead guard stays."""
+    yield from move.make_new()
     epoch = yield from permitted_epoch(move.new.table, context)
     guard = adopted_guard(sealed.guard, epoch, is_dead=is_dead)
     guard_put = Put(GUARD_COLUMN, guard.encode(), guard.timestamp_ms)

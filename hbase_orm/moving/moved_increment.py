@@ -106,6 +106,7 @@ def before_increment(increment: Increment, steps: Protocol[R]) -> Protocol[R]:
 
 
 def _take_over(move: TableMove, new_key: bytes, context: GuardContext) -> Protocol[None]:
+    yield from move.make_new()
     (row,) = yield from get_rows(move.new.table, (new_key,), context, (GUARD_COLUMN,))
     if row is None:
         yield from hand_over(move, new_key, context)

@@ -20,6 +20,7 @@ from hbase_orm.index.entries.targets import (
     with_guard,
 )
 from hbase_orm.moving.adoption import ALL_VERSIONS
+from hbase_orm.moving.missing_tables import if_there
 from hbase_orm.moving.translation import TableMove
 from hbase_orm.moving.virtual_reads import rows_of_old, virtual_rows
 from hbase_orm.ops import (
@@ -115,7 +116,8 @@ def _versions_of_new(
     """Return the versions of the rows for which the new table has a guard, without the guard."""
     columns = with_guard(frozenset(request.columns) or frozenset(move.new.families))
     get = GetVersionsOfRows(move.new.table, keys, columns, request.max_versions)
-    stored = yield from ask_with_retry(get, context.retries)
+    nothing: list[Versions] = [()] * len(keys)
+    stored = yield from if_there(move, ask_with_retry(get, context.retries), nothing)
     return {
         key: tuple(version for version in versions if version.column != GUARD_COLUMN)
         for key, versions in zip(keys, stored, strict=True)

@@ -59,6 +59,7 @@ def moved_write(
             if phase < Phase.PREPARED:
                 raise
     _refuse_in_doubt(move, change, history)
+    yield from move.make_new()
     target = new_table(move, phase, floor_ms)
     own = context if phase is Phase.NEW else taking_over(move, context)
     return (yield from guarded_write(target, change, own, history.in_new))

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from hbase_orm.index.entries.guard_cell import guard_of
 from hbase_orm.index.entries.targets import GUARD_COLUMN, GuardContext
 from hbase_orm.index.protocol.requests import guarded_row
 from hbase_orm.index.upkeep.table_pages import PAGE_ROWS, get_rows, scan_page
 from hbase_orm.moving.adoption import adopt, adopt_absent
+from hbase_orm.moving.missing_tables import if_there
 from hbase_orm.moving.seal import seal_row
-from hbase_orm.moving.translation import TableMove, data_cells
+from hbase_orm.moving.translation import RowMoves, TableMove, data_cells, is_sealed
 from hbase_orm.ops import KeyRange, Protocol, Row, run_all
 
 
@@ -49,14 +51,14 @@ class CheckedPage:
 
 
 def move_page(
-    move: TableMove, key_range: KeyRange, context: GuardContext, *, page_rows: int = PAGE_ROWS
+    moves: RowMoves, key_range: KeyRange, context: GuardContext, *, page_rows: int = PAGE_ROWS
 ) -> Protocol[MovedPage]:
     """Seal and adopt the rows of one page of the old table, in parallel; it is safe to repeat.
 
     Programs may read and write the tables at the same time, in the phases PREPARED and MOVING.
 
     Args:
-        move: The tables.
+        moves: The moves of the old table's rows.
         key_range: The range of old keys, from the start of the page to the end of all pages.
         context: The clocks, random numbers and catalog leases.
         page_rows: The number of rows of a page.
@@ -64,15 +66,18 @@ def move_page(
     Raises:
         HBaseORMError: As for `seal_row` and `adopt`; the page may be handed over in part.
     """
-    page = yield from _page(move, key_range, page_rows, context)
-    left = yield from _left(move, page, context)
-    yield from run_all([_handed_over(move, row, context) for row in left])
+    page = yield from _page(moves, key_range, page_rows, context)
+    left = yield from _left(moves, page, context)
+    yield from run_all([_handed_over(moves, row, context) for row in left])
     return MovedPage(len(page), len(left), _next(page))
 
 
-def _handed_over(move: TableMove, row: Row, context: GuardContext) -> Protocol[None]:
+def _handed_over(moves: RowMoves, row: Row, context: GuardContext) -> Protocol[None]:
     """Seal and adopt a row of the old table as a scan has read it."""
-    sealed = yield from seal_row(move.old, row.key, context, as_read=guarded_row(row.cells))
+    sealed = yield from seal_row(moves.old, row.key, context, as_read=guarded_row(row.cells))
+    if not sealed.cells:
+        return
+    move = moves.of_row(row.key)
     moved = move.to_new(row.key, sealed.cells, context.now_ms())
     if moved is not None:
         yield from adopt(move, sealed, moved, context)
@@ -83,43 +88,59 @@ def _handed_over(move: TableMove, row: Row, context: GuardContext) -> Protocol[N
 
 
 def check_page(
-    move: TableMove, key_range: KeyRange, context: GuardContext, *, page_rows: int = PAGE_ROWS
+    moves: RowMoves, key_range: KeyRange, context: GuardContext, *, page_rows: int = PAGE_ROWS
 ) -> Protocol[CheckedPage]:
     """Return the rows of one page of the old table that still have to be handed over.
 
     The move may go on to NEW if no page has such a row, and if all pages were read after the leases
     of the phases before MOVING had ended. Nothing is written.
     """
-    page = yield from _page(move, key_range, page_rows, context)
-    left = yield from _left(move, page, context)
+    page = yield from _page(moves, key_range, page_rows, context)
+    left = yield from _left(moves, page, context)
     newest_ms = max((_guard_ms(row) for row in page), default=0)
     return CheckedPage(len(page), tuple(row.key for row in left), newest_ms, _next(page))
 
 
 def _page(
-    move: TableMove, key_range: KeyRange, page_rows: int, context: GuardContext
+    moves: RowMoves, key_range: KeyRange, page_rows: int, context: GuardContext
 ) -> Protocol[list[Row]]:
     """Return a page of the old table, with deleted rows: their guards are read too."""
-    columns = (*move.old.families, GUARD_COLUMN)
-    return (yield from scan_page(move.old.table, columns, key_range, page_rows, context))
+    columns = (*moves.old.families, GUARD_COLUMN)
+    return (yield from scan_page(moves.old.table, columns, key_range, page_rows, context))
 
 
-def _left(move: TableMove, page: Sequence[Row], context: GuardContext) -> Protocol[list[Row]]:
-    """Return the rows of a page that are not sealed, or whose guard the new table lacks."""
-    sealed = [(row.key, data_cells(row)) for row in page if move.is_sealed(row)]
+def _left(moves: RowMoves, page: Sequence[Row], context: GuardContext) -> Protocol[list[Row]]:
+    """Return the rows of a page that are not sealed, or whose guard their new table lacks."""
     now_ms = context.now_ms()
-    moved = {
-        key: move.to_new(key, cells, now_ms) or move.counters_of_absent(key, cells, now_ms)
-        for key, cells in sealed
-    }
-    keys = [row.key for row in moved.values() if row is not None]
-    stored = yield from get_rows(move.new.table, keys, context, (GUARD_COLUMN,))
-    lacking = {key for key, row in zip(keys, stored, strict=True) if row is None}
-    return [row for row in page if row.key not in moved or _lacks(moved[row.key], lacking)]
+    left = {row.key for row in page if not is_sealed(moves.old, row)}
+    sealed: dict[str, list[_SealedRow]] = {}
+    for row in page:
+        cells = data_cells(row)
+        if row.key in left or not cells:
+            continue
+        move = moves.of_row(row.key)
+        moved = move.to_new(row.key, cells, now_ms)
+        moved = moved or move.counters_of_absent(row.key, cells, now_ms)
+        if moved is not None:
+            sealed.setdefault(move.new.table, []).append(_SealedRow(move, row.key, moved.key))
+    for of_table in sealed.values():
+        left |= yield from _without_guard(of_table, context)
+    return [row for row in page if row.key in left]
 
 
-def _lacks(row: Row | None, lacking: set[bytes]) -> bool:
-    return row is not None and row.key in lacking
+class _SealedRow(NamedTuple):
+    move: TableMove
+    old_key: bytes
+    new_key: bytes
+
+
+def _without_guard(rows: Sequence[_SealedRow], context: GuardContext) -> Protocol[set[bytes]]:
+    """Return the old keys of those rows of one new table for which it has no guard."""
+    move, keys = rows[0].move, [row.new_key for row in rows]
+    read = get_rows(move.new.table, keys, context, (GUARD_COLUMN,))
+    nothing: list[Row | None] = [None] * len(keys)
+    stored = yield from if_there(move, read, nothing)
+    return {row.old_key for row, guard in zip(rows, stored, strict=True) if guard is None}
 
 
 def _guard_ms(row: Row) -> int:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 from hbase_orm.errors import (
@@ -26,38 +27,43 @@ from hbase_orm.moving.counter_seals import (
     versions_with_counters,
     with_counters,
 )
-from hbase_orm.ops import Cell, Increment, Row, StoredVersion
+from hbase_orm.moving.layouts import MovedPeriod, RowTranslation
+from hbase_orm.ops import Cell, Increment, KeyRange, Protocol, Row, StoredVersion
 
 
-@dataclass(frozen=True, slots=True)
-class RowTranslation:
-    """Pure functions between the old and the new layout of a row.
+class RowMoves(typing.Protocol):
+    """The moves of the rows of one old table: to one new table, or to a table for each period."""
 
-    The functions get and return data cells only, never the guard.
+    @property
+    def old(self) -> GuardedTable:
+        """The old table, with its own indexes."""
+        ...
 
-    Attributes:
-        to_new: Returns an existing old row in the new layout. Each cell keeps the timestamp of the
-            cell that it was made of. The row may be incomplete: with the cells of
-            `old_columns(columns)` the result has the new key, and the cells of `columns`.
-        old_key: Returns the old key of the row that has a new key. It is the inverse of the key
-            that `to_new` returns. So the old key is a function of the new key alone.
-        old_change: Returns the change of the old row for a change of the new row, without `reads`,
-            `check` and `decide`.
-        old_columns: Returns the old columns, or whole families, that are necessary for the new key
-            and for some columns or whole families of the new table. If the new key depends on
-            nothing but the old key, the result for no columns is empty.
-        older_versions: Translates all stored versions of an old row, if the move keeps older
-            versions of cells; cells that only `to_new` makes are put besides. None if it keeps only
-            the newest ones.
-        old_counters: The columns of the old table's counters by those of the new table.
-    """
+    @property
+    def new_name(self) -> str:
+        """The name of the new table, or the pattern of the names of the tables of all periods."""
+        ...
 
-    to_new: Callable[[Row], Row]
-    old_key: Callable[[bytes], bytes]
-    old_change: Callable[[RowChange], RowChange]
-    old_columns: Callable[[frozenset[bytes]], frozenset[bytes]]
-    older_versions: Callable[[Sequence[StoredVersion]], Sequence[StoredVersion]] | None = None
-    old_counters: Mapping[bytes, bytes] = field(default_factory=dict[bytes, bytes])
+    @property
+    def key_columns(self) -> frozenset[bytes]:
+        """The old columns on which the new key depends."""
+        ...
+
+    def of_row(self, old_key: bytes) -> TableMove:
+        """Return the move to the table that gets the row with an old key.
+
+        Raises:
+            CorruptRowError, RowKeyError: The key does not show the period of the row.
+        """
+        ...
+
+    def of_table(self, table: str) -> TableMove:
+        """Return the move to a new table."""
+        ...
+
+    def with_new_indexes(self) -> GuardedTable:
+        """Return the old table with the indexes that its writes maintain from INDEXING on."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,12 +77,14 @@ class TableMove:
         translation: The translation of rows.
         new_key_table: The index table of the old table that orders its rows by their new keys; each
             entry's key is a new key. None if each row keeps its key.
+        period: The period of the new table. None if it gets the rows of all times.
     """
 
     old: GuardedTable
     new: GuardedTable
     translation: RowTranslation
     new_key_table: str | None
+    period: MovedPeriod | None = None
 
     def __post_init__(self) -> None:
         """Raise an error for tables that cannot be moved row by row."""
@@ -101,18 +109,66 @@ class TableMove:
             )
 
     @property
+    def new_name(self) -> str:
+        """The name of the new table."""
+        return self.new.table
+
+    @property
     def key_columns(self) -> frozenset[bytes]:
         """The old columns on which the new key depends."""
         return self.translation.old_columns(frozenset())
+
+    def of_row(self, old_key: bytes) -> TableMove:
+        """Return this move, the only one of the old table's rows."""
+        del old_key
+        return self
+
+    def of_table(self, table: str) -> TableMove:
+        """Return this move, the only one of the old table's rows."""
+        del table
+        return self
 
     def old_key(self, new_key: bytes) -> bytes:
         """Return the old key of the row that has a new key."""
         return self.translation.old_key(new_key)
 
+    def gets(self, old_key: bytes) -> bool:
+        """Return whether the new table gets the row with an old key, if there is such a row."""
+        return self.period is None or self.period.prefix_of(old_key) == self.period.prefix
+
+    def make_new(self) -> Protocol[None]:
+        """Create the new table if it is that of a period and does not exist; safe to repeat."""
+        if self.period is not None:
+            yield from self.period.make_table()
+
+    # --- the index of new keys ----------------------------------------------------------------
+
+    def entry_range(self, key_range: KeyRange) -> KeyRange:
+        """Return the range of the index of new keys that has the entries of a range of new keys."""
+        if self.period is None:
+            return key_range
+        prefix = self.period.prefix
+        last = KeyRange.prefix(prefix).stop if key_range.stop is None else prefix + key_range.stop
+        return KeyRange(prefix + key_range.start, last)
+
+    def key_of_entry(self, entry_key: bytes) -> bytes:
+        """Return the new key of the row that has an entry in the index of new keys."""
+        return entry_key if self.period is None else entry_key[len(self.period.prefix) :]
+
+    def new_key_entries(self, key: bytes, values: Mapping[bytes, bytes]) -> frozenset[bytes]:
+        """Return the keys of the entries that an old row has in the index of new keys."""
+        row = self.to_new(key, _cells(values))
+        if row is None:
+            return frozenset()
+        return frozenset((row.key if self.period is None else self.period.prefix + row.key,))
+
+    # --- rows ---------------------------------------------------------------------------------
+
     def to_new(self, key: bytes, cells: Mapping[bytes, Cell], now_ms: int = 0) -> Row | None:
         """Return an old row, or some of its cells, in the new layout; None if it does not exist.
 
-        Counter seals are shown as the counters that they stand for.
+        It does not exist in the new table either if another period's table gets the row. Counter
+        seals are shown as the counters that they stand for.
 
         Args:
             key: The old key.
@@ -122,7 +178,7 @@ class TableMove:
         Raises:
             CorruptRowError: The new key does not lead back to the old one.
         """
-        if not self.old.exists(cells):
+        if not self.old.exists(cells) or not self.gets(key):
             return None
         if self.old.counters:
             cells = with_counters(self.old, cells, now_ms)
@@ -161,13 +217,6 @@ class TableMove:
         data = [each for each in versions if each.column != GUARD_COLUMN]
         return versions_with_counters(self.old, data, now_ms)
 
-    def is_sealed(self, row: Row | None) -> bool:
-        """Return whether a row of the old table, read with its guard and counters, is sealed."""
-        guard = None if row is None else guard_of(row.cells.get(GUARD_COLUMN))
-        if row is None or guard is None or not guard.is_sealed:
-            return False
-        return all(is_counter_seal(row.cells.get(column)) for column in self.old.counters)
-
     def old_increment(self, increment: Increment) -> Increment:
         """Return the increment of the old row for an increment of the new one.
 
@@ -195,15 +244,8 @@ class TableMove:
         """
         indexes = [*self.old.indexes, *map(self._translated, self.new.indexes)]
         if self.new_key_table is not None:
-            indexes.append(self._new_keys(self.new_key_table))
+            indexes.append(new_key_index(self.new_key_table, self.key_columns, self))
         return replace(self.old, indexes=tuple(indexes))
-
-    def _new_keys(self, table: str) -> IndexTarget:
-        return IndexTarget("new keys", table, self.key_columns, self._new_key)
-
-    def _new_key(self, key: bytes, values: Mapping[bytes, bytes]) -> frozenset[bytes]:
-        row = self.to_new(key, _cells(values))
-        return frozenset() if row is None else frozenset((row.key,))
 
     def _translated(self, index: IndexTarget) -> IndexTarget:
         """Return an index of the new table as an index of the old one, in the same index table.
@@ -285,6 +327,23 @@ class TableMove:
     def old_columns(self, columns: frozenset[bytes]) -> tuple[bytes, ...]:
         """Return what to read of the old table to get `columns` of the new one, with the guard."""
         return with_guard(self.translation.old_columns(columns) | self.old.existence_columns)
+
+
+def new_key_index(table: str, key_columns: frozenset[bytes], moves: RowMoves) -> IndexTarget:
+    """Return the index of new keys, which orders the rows of an old table by their new keys."""
+
+    def entry_keys(key: bytes, values: Mapping[bytes, bytes]) -> frozenset[bytes]:
+        return moves.of_row(key).new_key_entries(key, values)
+
+    return IndexTarget("new keys", table, key_columns, entry_keys)
+
+
+def is_sealed(old: GuardedTable, row: Row | None) -> bool:
+    """Return whether a row of the old table, read with its guard and counters, is sealed."""
+    guard = None if row is None else guard_of(row.cells.get(GUARD_COLUMN))
+    if row is None or guard is None or not guard.is_sealed:
+        return False
+    return all(is_counter_seal(row.cells.get(column)) for column in old.counters)
 
 
 def data_cells(row: Row | None) -> dict[bytes, Cell]:

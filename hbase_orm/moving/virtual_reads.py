@@ -8,6 +8,7 @@ from typing import Final
 from hbase_orm.index.catalog.move_phases import Phase
 from hbase_orm.index.entries.targets import GUARD_COLUMN, GuardContext, IndexTarget
 from hbase_orm.index.upkeep.table_pages import get_rows, keys_of
+from hbase_orm.moving.missing_tables import if_there
 from hbase_orm.moving.translation import TableMove, data_cells
 from hbase_orm.ops import Protocol, Row
 
@@ -54,9 +55,8 @@ def rows_of_new(
     move: TableMove, keys: Sequence[bytes], wanted: frozenset[bytes], context: GuardContext
 ) -> Protocol[Rows]:
     """Return the rows for which the new table has a guard; None for rows that are deleted."""
-    columns = move.new_columns(wanted)
-    rows = yield from get_rows(move.new.table, keys, context, columns)
-    return guarded_rows(move, rows)
+    read = get_rows(move.new.table, keys, context, move.new_columns(wanted))
+    return guarded_rows(move, (yield from if_there(move, read, [])))
 
 
 def guarded_rows(move: TableMove, rows: Sequence[Row | None]) -> Rows:

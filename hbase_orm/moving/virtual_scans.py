@@ -8,12 +8,12 @@ holds in both directions of a scan.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hbase_orm.index.catalog.move_phases import Phase
 from hbase_orm.index.entries.targets import ENTRY_FAMILY, GuardContext
 from hbase_orm.index.upkeep.table_pages import PAGE_ROWS, scan_page
+from hbase_orm.moving.missing_tables import if_there
 from hbase_orm.moving.translation import TableMove, data_cells
 from hbase_orm.moving.virtual_reads import (
     ALL_COLUMNS,
@@ -91,14 +91,16 @@ def _page_of_old(
     entries = move.new_key_table
     table = move.old.table if entries is None else entries
     columns = move.old_columns(wanted) if entries is None else (ENTRY_FAMILY,)
-    page = yield from scan_page(table, columns, key_range, page_rows, context, reverse=reverse)
+    part = move.entry_range(key_range)
+    page = yield from scan_page(table, columns, part, page_rows, context, reverse=reverse)
+    keys = [move.key_of_entry(row.key) for row in page]
     if entries is None:
         now_ms = context.now_ms()
         rows: Rows = {row.key: move.to_new(row.key, data_cells(row), now_ms) for row in page}
     else:
-        rows = yield from rows_of_old(move, [entry.key for entry in page], wanted, context)
+        rows = yield from rows_of_old(move, keys, wanted, context)
     # Only an empty page reaches the end of the range.
-    return rows, _read_part(key_range, page, reverse=reverse) if page else key_range
+    return rows, _read_part(key_range, keys[-1], reverse=reverse) if keys else key_range
 
 
 def _page_of_new(
@@ -115,12 +117,13 @@ def _page_of_new(
     rows: Rows = {}
     covered = window
     while len(rows) < page_rows:
-        page = yield from scan_page(table, columns, rest, page_rows, context, reverse=reverse)
+        read = scan_page(table, columns, rest, page_rows, context, reverse=reverse)
+        page = yield from if_there(move, read, [])
         if not page:
             return rows, window
         rows |= guarded_rows(move, page)
         rest = rest_after(rest, page[-1].key, reverse=reverse)
-        covered = _read_part(window, page, reverse=reverse)
+        covered = _read_part(window, page[-1].key, reverse=reverse)
     return rows, covered
 
 
@@ -131,11 +134,11 @@ def rest_after(key_range: KeyRange, key: bytes, *, reverse: bool) -> KeyRange:
     return KeyRange(key + b"\x00", key_range.stop)
 
 
-def _read_part(key_range: KeyRange, page: Sequence[Row], *, reverse: bool) -> KeyRange:
-    """Return the part of a range that a scan has read when it has returned this page."""
+def _read_part(key_range: KeyRange, last: bytes, *, reverse: bool) -> KeyRange:
+    """Return the part of a range that a scan has read when it has returned the row `last`."""
     if reverse:
-        return KeyRange(page[-1].key, key_range.stop)
-    return KeyRange(key_range.start, page[-1].key + b"\x00")
+        return KeyRange(last, key_range.stop)
+    return KeyRange(key_range.start, last + b"\x00")
 
 
 def _merged(

@@ -36,7 +36,7 @@ def analyzed(stmt: Select[Any], bound_of: BoundOf, runtime: Runtime) -> Plan:
     metered = meter.gateway(runtime.gateway, "plan")
     with runtime.through(metered) as running:
         bound = bound_of(stmt.model)
-        chosen = running.run(planned(stmt, bound, running.catalog))
+        chosen = running.run(planned(stmt, bound, running.writer))
     planned_s, look_up_ms = time.perf_counter(), meter.waiting_ms
     metered.step = "read"
     watched = _Watched()

@@ -12,8 +12,8 @@ from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
 
 from hbase_orm.binding.bound_model import BoundModel
-from hbase_orm.binding.catalog_cache import CatalogCache
 from hbase_orm.binding.dictionaries import Numbers
+from hbase_orm.binding.table_moves.periods_with_rows import look_ups_in_moves
 from hbase_orm.binding.table_writer import TableWriter
 from hbase_orm.binding.usable_indexes import by_readable_index, while_usable
 from hbase_orm.errors import StreamInterruptedError
@@ -128,13 +128,14 @@ class Stream(Iterator[T], Generic[T]):
         self._close()
 
 
-def planned(stmt: Select[Any], bound: BoundModel, catalog: CatalogCache) -> Protocol[Plan]:
+def planned(stmt: Select[Any], bound: BoundModel, writer: TableWriter) -> Protocol[Plan]:
     """Return the plan of a statement.
 
     Planning may send requests:
 
     - It looks up names that the row key stores as numbers.
-    - It lists the tables of a model with a table for each period.
+    - It lists the tables of a model with a table for each period. While rows of an old table move
+      to them, it also looks for the periods of these rows.
     - Once per lease time, it reads the catalog to learn which indexes may be used.
     """
     if stmt.times is not None:
@@ -144,7 +145,8 @@ def planned(stmt: Select[Any], bound: BoundModel, catalog: CatalogCache) -> Prot
     numbers: Numbers = {}
     starts: list[datetime] | None = None
     if bound.needs_look_ups:
-        numbers, starts = yield from bound.look_ups(stmt)
+        look_ups = look_ups_in_moves(bound, stmt, writer.moves, writer.guard_context)
+        numbers, starts = yield from look_ups
         yield from ask(RenewTimeLimit())
     chosen = plan(stmt, bound.schema, numbers, starts, bound.shapes)
     if isinstance(chosen, IndexPlan):
@@ -153,7 +155,7 @@ def planned(stmt: Select[Any], bound: BoundModel, catalog: CatalogCache) -> Prot
             chosen,
             lambda schema, shapes: plan(stmt, schema, numbers, starts, shapes),
             bound,
-            catalog,
+            writer.catalog,
         )
     if stmt.times is None and not stmt.is_timeline:
         return chosen

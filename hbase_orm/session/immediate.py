@@ -208,11 +208,11 @@ class ImmediateWrites(KeyedWrites):
         refuse_without_guards(bound.schema, bound.guarded, "delete_where")
         refuse_extras(stmt)
         if state.unread(stmt.model):
-            offline_result(planned(stmt, bound, runtime.catalog))
+            offline_result(planned(stmt, bound, runtime.writer))
             state.use(stmt.model)
         bound = state.bound(stmt.model)
         state.note_changes_in_place()
-        chosen = self._run(planned(stmt, bound, runtime.catalog))
+        chosen = self._run(planned(stmt, bound, runtime.writer))
         runtime.show_statement(stmt)
         read = read_of(stmt, chosen, bound, runtime.writer)
         deleting = delete_rows(

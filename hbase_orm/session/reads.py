@@ -140,7 +140,7 @@ class Reader:
         check_statement(stmt)
         bound, runtime = self._used(stmt), self._runtime
         request = page_request(stmt, size, token, bound=bound, now_ms=runtime.guard_context.now_ms)
-        chosen = request.plan_from(runtime.run(planned(request.stmt, bound, runtime.catalog)))
+        chosen = request.plan_from(runtime.run(planned(request.stmt, bound, runtime.writer)))
         runtime.show_statement(stmt)
         read = read_of(stmt, chosen, bound, runtime.writer)
         reading = request.page(read.rows, chosen, lambda obj: self._attach_whole(stmt, bound, obj))
@@ -169,7 +169,7 @@ class Reader:
         bound = self._used(stmt)
         if analyze:
             return analyzed(stmt, self._state.bound, self._runtime)
-        return self._runtime.run(planned(stmt, bound, self._runtime.catalog))
+        return self._runtime.run(planned(stmt, bound, self._runtime.writer))
 
     # --- shared -----------------------------------------------------------------------------------
 
@@ -184,16 +184,16 @@ class Reader:
             QueryError: The statement cannot be planned.
             FeatureMissingError: A timeline read has no Thrift2 gateway.
         """
-        bound, catalog = self._state.bound(stmt.model), self._runtime.catalog
+        bound, runtime = self._state.bound(stmt.model), self._runtime
         if stmt.is_timeline:
-            check_can_read_timeline(stmt, self._runtime.features)
-        is_compared = bound.is_compared(catalog)
+            check_can_read_timeline(stmt, runtime.features)
+        is_compared = bound.is_compared(runtime.catalog)
         if is_compared and not stmt.related:
             return bound
         if not is_compared:
             # The record is the better reason to refuse a model than its indexes are.
             with suppress(SchemaError):
-                if isinstance(offline_result(planned(stmt, bound, catalog)), EmptyPlan):
+                if isinstance(offline_result(planned(stmt, bound, runtime.writer)), EmptyPlan):
                     return bound
         related = (stmt.model.__related__[field.name].target for field in stmt.related)
         self._state.use(stmt.model, *related)
@@ -207,7 +207,7 @@ class Reader:
         The load hooks of related objects are called. The load hooks of the results are not called.
         """
         bound, runtime = self._used(stmt), self._runtime
-        chosen = runtime.run(planned(stmt, bound, runtime.catalog))
+        chosen = runtime.run(planned(stmt, bound, runtime.writer))
         runtime.show_statement(stmt)
         read = read_of(stmt, chosen, bound, runtime.writer)
         if not stmt.related:

@@ -28,7 +28,7 @@ from hbase_orm.gateway.base import Feature
 from hbase_orm.index.catalog import catalog
 from hbase_orm.index.catalog.entry import CatalogEntry, TableState
 from hbase_orm.index.catalog.index_steps import incarnation_of, refuse_exclusive_state, table_of
-from hbase_orm.index.catalog.refused_writes import refuse_held
+from hbase_orm.index.catalog.refused_writes import refuse_held, refuse_moving
 from hbase_orm.index.catalog.truncation_steps import (
     begin_truncation,
     finish_truncation,
@@ -161,6 +161,8 @@ def _check(
     for name in dict.fromkeys((table, bound.declared_table)):
         known = entry if name == table else (yield from catalog.read_entry(name))
         refuse_held(name, known, own_holds)
+        if name != table:
+            refuse_moving(name, known)  # the tables of all periods have one entry
     if seen is None:
         raise TableNotFoundError(
             "the table does not exist", model=model, table=table, fix="call engine.create_tables"

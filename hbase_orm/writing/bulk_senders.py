@@ -296,6 +296,8 @@ def begin_load(bound: BoundModel, writer: TableWriter) -> Protocol[BegunLoad | N
     """
     if bound.guarded is None or not can_load(bound.guarded):
         return None
+    if not bound.tables.is_only:
+        return None  # its rows have guards only while rows of another table move to it
     context, table = writer.guard_context, bound.schema.table
     entry = yield from catalog.read_entry(table)
     if entry is not None:

@@ -281,7 +281,7 @@ def _permitted(
 
     Writes to other tables are recorded as not written.
     """
-    tables = {write.bound.schema.table: write for write in reversed(writes)}
+    tables = {write.bound.declared_table: write for write in reversed(writes)}
     catalog = writer.catalog
     stale = {table: w for table, w in tables.items() if not catalog.leases.is_fresh(table)}
     if not stale:
@@ -291,7 +291,7 @@ def _permitted(
     refused = {table: result.error for table, result in ended if result.error is not None}
     permitted: list[RowWrite] = []
     for write in writes:
-        error = refused.get(write.bound.schema.table)
+        error = refused.get(write.bound.declared_table)
         if error is None:
             permitted.append(write)
         else:

@@ -21,18 +21,21 @@ import pytest
 from hbase_orm import Engine, Model, connect, select
 from hbase_orm.binding.url import parse_url
 from hbase_orm.index.catalog.catalog import read_entry
-from hbase_orm.migrate.operations.copies import RekeyTable
+from hbase_orm.migrate.operations.copies import RekeyTable, SplitTable
 from hbase_orm.migrate.operations.operation import Migration, Progress
 from tests.fault.doubles import CutsConnectionAfterSend, CutsConnectionBeforeSend
 from tests.support.migrated_tables import Revision, Saved
 from tests.support.storms import Writer, writers
-from tests.support.trip_writer import CHANGES, NOON, Change, place
+from tests.support.trip_writer import CHANGES, NOON, Change, month, place
 
 pytestmark = [pytest.mark.hbase, pytest.mark.timeout(900)]
 
 ROWS = 300
 SOAK_ROWS = 20_000
 SOAK_SEEDS = 5
+FILLED_MONTHS = 12
+"""The writers have trips in more months, whose tables they make."""
+
 CUT_EVERY_S = 0.5
 GATEWAY_S = 2.0
 """How long requests may still arrive here: connections break, but gateways do not repeat."""
@@ -51,12 +54,15 @@ def engine(url: str) -> Iterator[Engine]:
         connected.drop_tables(*(model for change in CHANGES.values() for model in change))
 
 
-def fill(engine: Engine, old: Any, rows: int) -> dict[tuple[str, Any], tuple[str, int, str | None]]:
+def fill(
+    engine: Engine, old: Any, rows: int, name: str = "row key"
+) -> dict[tuple[str, Any], tuple[str, int, str | None]]:
     engine.create_tables(old)
     ledger: dict[tuple[str, Any], tuple[str, int, str | None]] = {}
     with engine.session() as session, session.bulk() as bulk:
         for n in range(rows):
-            at, tail = NOON + timedelta(seconds=n), f"B{n % 97}"
+            begin = month(n % FILLED_MONTHS) if name == "months" else NOON
+            at, tail = begin + timedelta(seconds=n), f"B{n % 97}"
             bulk.add(old(at=at, tail=tail, destination=f"D{n % 11}", miles=n, note=None))
             ledger[tail, at] = (f"D{n % 11}", n, None)
     return ledger
@@ -71,7 +77,9 @@ def move(engine: Engine, change: Change, report: Any) -> None:
     old, new = change
     plan = Revision(engine, (old,), (new,)).migration(gateway_timeout_s=GATEWAY_S)
     migration = Migration(plan.engine, plan.before, plan.after, plan.options, report)
-    operation = RekeyTable(old.__schema__.table, new_table=new.__schema__.table)
+    splits = new.__schema__.layout.table_period is not None
+    kind = SplitTable if splits else RekeyTable
+    operation = kind(old.__schema__.table, new_table=new.__schema__.table)
     operation.run(migration, Saved())
 
 
@@ -137,7 +145,7 @@ class Pause:
 
 def storm(engine: Engine, url: str, rows: int, name: str = "row key") -> None:
     change = CHANGES[name]
-    ledger = fill(engine, change[0], rows)
+    ledger = fill(engine, change[0], rows, name)
     with Cuts(url) as cuts, ExitStack() as processes:
         calls = [(at, n, name, "old") for n, at in enumerate((url, cuts.url, url, cuts.url))]
         running = processes.enter_context(writers(calls, "trip_writer"))
@@ -161,7 +169,7 @@ def storm(engine: Engine, url: str, rows: int, name: str = "row key") -> None:
     assert all(each["written"] > 20 and each["reads"] > 5 for each in told), told
     assert [each["wrong"] for each in told] == [[]] * len(told)
     assert [each["refused"] for each in told] == [1, 1, 1, 1, 0]
-    check(engine, change[1], ledger, told)
+    check(engine, change[1], ledger, told, name)
 
 
 def check(
@@ -169,19 +177,24 @@ def check(
     new: Any,
     ledger: dict[tuple[str, Any], tuple[str, int, str | None]],
     told: list[dict[str, Any]],
+    name: str = "row key",
 ) -> None:
     """Compare all rows with what was acknowledged, and the indexes with the rows."""
     with engine.session() as session:
         every = session.all(select(new).allow_full_scan())
+    seats = {(row.tail, row.at): getattr(row, "seats", 0) for row in every}
     rows = {(row.tail, row.at): (row.destination, row.miles, row.note) for row in every}
     assert len(rows) == len(every)
     own = {}
     for each in told:
         for n, states in each["states"]:
             possible = [None if state is None else tuple(state) for state in states]
-            key = place(each["number"], n)
+            key = place(each["number"], n, name)
             own[key] = rows.pop(key, None)
             assert own[key] in possible, (key, own[key], possible)
+        for n, possible_seats in each["counts"]:
+            key = place(each["number"], n, name)
+            assert seats.get(key, 0) in possible_seats, (key, seats.get(key), possible_seats)
     assert len(own) > 50
     assert rows == ledger
     for index in new.__schema__.indexes:
@@ -194,6 +207,12 @@ def test_no_trip_is_lost_or_doubled_while_processes_write_and_rows_move(
     engine: Engine, url: str
 ) -> None:
     storm(engine, url, ROWS)
+
+
+def test_no_trip_is_lost_or_doubled_while_the_table_is_split_into_months(
+    engine: Engine, url: str
+) -> None:
+    storm(engine, url, ROWS, "months")
 
 
 @pytest.mark.soak

@@ -168,7 +168,7 @@ def repair_old(move: TableMove, own: GuardContext) -> Protocol[None]:
     for index in target.indexes:
         base_key_of_index = {
             OLD_INDEX: base_key_of,
-            NEW_KEYS: move.old_key,
+            NEW_KEYS: lambda key: move.old_key(move.key_of_entry(key)),
             NEW_INDEX: lambda key: move.old_key(base_key_of(key)),
         }
         base = base_key_of_index[index.table]

@@ -20,6 +20,7 @@ from hbase_orm.index.protocol.claims import CLAIM_COLUMN, StoredClaim
 from hbase_orm.moving import counter_seals, seal
 from hbase_orm.moving.moved_write import moved_write, old_table
 from hbase_orm.moving.translation import TableMove
+from hbase_orm.moving.translation import is_sealed as is_sealed_in
 from hbase_orm.ops import Cell, Protocol, Row, ask
 from tests.model.cells import NOTES, ExpireDeadGuards, Place, Store
 from tests.model.explorer import ACKNOWLEDGED, CRASHED, UNKNOWN, Explorer, State, run_alone
@@ -136,7 +137,7 @@ class MoveSoundness:
         return any(not self._is_sealed(old, self.move.old_key(key)) for key in guarded)
 
     def _is_sealed(self, rows: Mapping[bytes, dict[bytes, Cell]], key: bytes) -> bool:
-        return key in rows and self.move.is_sealed(Row(key, rows[key]))
+        return key in rows and is_sealed_in(self.move.old, Row(key, rows[key]))
 
     def _fault_of_old_rows(self, store: Store, visible: set[tuple[str, bytes]]) -> str:
         move = self.move
@@ -144,9 +145,10 @@ class MoveSoundness:
             moved_row = move.to_new(key, data_of(row))
             if moved_row is None:
                 continue
-            if move.new_key_table is not None and (NEW_KEYS, moved_row.key) not in visible:
-                return "an old row has no entry for its new key"
             own = {column: cell.value for column, cell in data_of(row).items()}
+            new_keys = {(NEW_KEYS, entry) for entry in move.new_key_entries(key, own)}
+            if move.new_key_table is not None and not new_keys <= visible:
+                return "an old row has no entry for its new key"
             for entry in () if is_sealed(row) else move.old.entries(key, own):
                 if (entry.table, entry.key) not in visible:
                     return "an old row has no entry in the old table's index"

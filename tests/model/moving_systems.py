@@ -14,6 +14,7 @@ INDEXING, PREPARED, MOVING, NEW = Phase.INDEXING, Phase.PREPARED, Phase.MOVING, 
 BYTE: Final[Layout] = "behind a byte"
 VALUE: Final[Layout] = "behind a value"
 SAME: Final[Layout] = "same key"
+PERIOD: Final[Layout] = "of a period"
 
 ONE: Final[Mapping[bytes, Mapping[bytes, bytes]]] = {b"a": {V1: b"A", V2: b"X"}}
 TWO: Final = {**ONE, b"b": {V1: b"A", V2: b"Q"}}
@@ -219,6 +220,10 @@ SCAN_BACK_BESIDE_PUT = replace(
 )
 SCAN_BACK_BESIDE_MOVER = replace(
     SCAN_BESIDE_MOVER, name="a reverse scan and the mover", tasks=(SCAN_BACK, MOVER), at_least=750
+)
+SCANS_OF_PERIOD = tuple(
+    replace(system, name=f"{system.name}, of a period", layout=PERIOD)
+    for system in (SCAN_BESIDE_MOVER, SCAN_BACK_BESIDE_MOVER, SCAN_BESIDE_NEW)
 )
 FIND_BESIDE_PUT = MoveSystem(
     "a read by the index, and a put that leaves its value and a delete",
@@ -516,6 +521,7 @@ MOVE_SYSTEMS: Final = (
     SCAN_BESIDE_NEW,
     SCAN_BACK_BESIDE_PUT,
     SCAN_BACK_BESIDE_MOVER,
+    *SCANS_OF_PERIOD,
     FIND_BESIDE_PUT,
     FIND_THE_NEW_VALUE,
     REPAIR_BESIDE_PREPARED,

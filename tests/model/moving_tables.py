@@ -2,6 +2,7 @@
 
 The old table has a row at `a` with the columns `v1` and `v2`; in the new one they are `v1` and `w`,
 and the key is the old one, the old one behind a byte, or the old one behind the value of `v1`. The
+table may be that of a period, whose entries are a part of the index of new keys. The
 new table has an index of `w`. Both may have a counter `n`, which is added to by 1.
 """
 
@@ -13,8 +14,9 @@ from typing import Literal
 
 from hbase_orm.index.catalog.move_phases import Phase
 from hbase_orm.index.entries.targets import GuardedTable, IndexTarget, RowChange
-from hbase_orm.moving.translation import RowTranslation, TableMove
-from hbase_orm.ops import Cell, Row
+from hbase_orm.moving.layouts import MovedPeriod, RowTranslation
+from hbase_orm.moving.translation import TableMove
+from hbase_orm.ops import Cell, Protocol, Row
 from tests.support.replays import SEPARATOR, V1, V2
 
 W = b"d:w"
@@ -26,7 +28,7 @@ PAGE_ROWS = 2
 LATER_CLOCK_MS = 3
 """The clock of writes after the move, so slow that only the floor keeps their cells visible."""
 
-Layout = Literal["same key", "behind a byte", "behind a value"]
+Layout = Literal["same key", "behind a byte", "behind a value", "of a period"]
 ReadKind = Literal["get", "scan", "scan back", "find"]
 Cells = Mapping[bytes, bytes]
 Ledger = dict[bytes, dict[bytes, bytes]]
@@ -108,7 +110,7 @@ def new_key(layout: Layout, key: bytes, cells: Mapping[bytes, Cell]) -> bytes:
     match layout:
         case "same key":
             return key
-        case "behind a byte":
+        case "behind a byte" | "of a period":
             return b"n" + key
         case "behind a value":
             return cells[V1].value + key
@@ -166,6 +168,13 @@ def table(
     )
 
 
+def nothing_to_make() -> Protocol[None]:
+    yield from ()
+
+
+PERIOD = MovedPeriod(b"p", lambda _: b"p", nothing_to_make)
+
+
 def move_of(system: MoveSystem) -> TableMove:
     by_v2 = IndexTarget("by_v2", OLD_INDEX, frozenset((V2,)), keys_by(V2))
     w_keys = unique_keys if system.is_unique else keys_by(W)
@@ -180,6 +189,7 @@ def move_of(system: MoveSystem) -> TableMove:
         table(NEW_TABLE, frozenset((V1, W)), (by_w,), has_counter=system.has_counter),
         translation(system.layout, has_counter=system.has_counter),
         None if system.layout == "same key" else NEW_KEYS,
+        PERIOD if system.layout == "of a period" else None,
     )
 
 

@@ -30,7 +30,7 @@ from hbase_orm.moving import (
 )
 from hbase_orm.moving.counter_seals import counter_seal
 from hbase_orm.moving.seal import SealedRow
-from hbase_orm.moving.translation import TableMove
+from hbase_orm.moving.translation import TableMove, new_key_index
 from hbase_orm.moving.virtual_reads import Rows
 from hbase_orm.moving.virtual_scans import VirtualPage
 from hbase_orm.ops import (
@@ -228,7 +228,9 @@ def without_new_keys(move: TableMove) -> GuardedTable:
 
 
 def without_new_table_s_indexes(move: TableMove) -> GuardedTable:
-    new_keys = move._new_keys(move.new_key_table or "")  # one rule is left out
+    new_keys = new_key_index(
+        move.new_key_table or "", move.key_columns, move
+    )  # one rule is left out
     return replace(move.old, indexes=(*move.old.indexes, new_keys))
 
 

@@ -20,7 +20,7 @@ from hbase_orm import (
 )
 from hbase_orm.binding.bound_model import BoundModel
 from hbase_orm.binding.table_moves.row_translation import row_translation
-from hbase_orm.moving.translation import RowTranslation
+from hbase_orm.moving.layouts import RowTranslation
 from hbase_orm.ops import Cell
 
 

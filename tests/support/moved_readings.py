@@ -6,7 +6,7 @@ The unit has another name in the new table.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import TypeVar
 
@@ -22,19 +22,25 @@ from hbase_orm.index.entries.targets import (
     WriteOutcome,
 )
 from hbase_orm.index.protocol.guarded_write import guarded_write
+from hbase_orm.moving.layouts import MovedPeriod, RowTranslation
 from hbase_orm.moving.moved_write import moved_write, old_table
 from hbase_orm.moving.mover import move_page
-from hbase_orm.moving.translation import RowTranslation, TableMove
+from hbase_orm.moving.translation import TableMove
 from hbase_orm.moving.virtual_reads import virtual_rows
 from hbase_orm.moving.virtual_scans import virtual_page
 from hbase_orm.ops import (
     Cell,
     CreateTable,
+    DropTable,
     FamilyDescriptor,
     GetRows,
     KeyRange,
+    ListTables,
+    MutateRow,
     Protocol,
+    Put,
     Row,
+    RowMutation,
     StoredVersion,
     TableDescriptor,
 )
@@ -113,11 +119,43 @@ def values_of(row: Row) -> dict[bytes, bytes]:
 def readings_in_memory(now_ms: Callable[[], int] = lambda: 1_000) -> Tables:
     """Return empty tables; the servers' clock stands still: guards of deleted rows do not expire."""
     gateway = MemoryGateway(now_ms)
-    families = tuple(FamilyDescriptor(name, versions=3) for name in (b"d", b"e"))
     for name in ("old", "new", "by_unit", "by_name", "new_keys"):
-        descriptor = TableDescriptor(name, (*families, FamilyDescriptor(b"_")))
-        gateway.execute(CreateTable(descriptor))
+        _create(gateway, name)
     return Tables(gateway)
+
+
+def _create(gateway: MemoryGateway, name: str) -> None:
+    families = tuple(FamilyDescriptor(name, versions=3) for name in (b"d", b"e"))
+    descriptor = TableDescriptor(name, (*families, FamilyDescriptor(b"_")))
+    gateway.execute(CreateTable(descriptor))
+
+
+OTHER_DEVICE = b"z1"
+"""A device of another period."""
+
+
+def readings_of_a_period() -> Tables:
+    """Return tables in which the new one is that of a period, and is made when a row comes.
+
+    The old table has the row of another period, too, whose entry is in the index of new keys.
+    """
+    tables = readings_in_memory()
+    tables.gateway.execute(DropTable("new"))
+
+    def make_table() -> Protocol[None]:
+        yield from ()
+        if "new" not in tables.gateway.execute(ListTables()):
+            _create(tables.gateway, "new")
+
+    def prefix_of(old_key: bytes) -> bytes:
+        return b"q" if old_key == OTHER_DEVICE else b"p"
+
+    tables.move = replace(MOVE, period=MovedPeriod(b"p", prefix_of, make_table))
+    tables.write_old(OTHER_DEVICE, region=b"aa", v=b"7")
+    entry = Put(b"d:e", b"", 1)
+    mutation = RowMutation(b"qaa\x00" + OTHER_DEVICE, puts=(entry,))
+    tables.gateway.execute(MutateRow("new_keys", mutation))
+    return tables
 
 
 @dataclass
@@ -125,6 +163,7 @@ class Tables:
     """Both tables in memory."""
 
     gateway: MemoryGateway
+    move: TableMove = MOVE
     clock_ms: int = 1_000
     _nonces: count[int] = field(default_factory=lambda: count(1))
 
@@ -146,25 +185,27 @@ class Tables:
 
     def change_old(self, change: RowChange) -> WriteOutcome:
         self.clock_ms += 1
-        target = old_table(MOVE, Phase.INDEXING)
+        target = old_table(self.move, Phase.INDEXING)
         return self.run(guarded_write(target, change, self.context))
 
     def write(self, phase: Phase, change: RowChange) -> WriteOutcome:
         self.clock_ms += 1
-        return self.run(moved_write(MOVE, phase, change, self.context))
+        return self.run(moved_write(self.move, phase, change, self.context))
 
     def move_all(self) -> int:
-        return self.run(move_page(MOVE, KeyRange(), self.context)).handed_over
+        return self.run(move_page(self.move, KeyRange(), self.context)).handed_over
 
     def read(self, phase: Phase, *keys: bytes) -> list[dict[bytes, bytes] | None]:
-        rows = self.run(virtual_rows(MOVE, phase, keys, self.context))
+        rows = self.run(virtual_rows(self.move, phase, keys, self.context))
         return [None if row is None else values_of(row) for row in rows]
 
     def scan(self, phase: Phase, page_rows: int = 2) -> list[bytes]:
         keys: list[bytes] = []
         rest: bytes | None = b""
         while rest is not None:
-            steps = virtual_page(MOVE, phase, KeyRange(rest), self.context, page_rows=page_rows)
+            steps = virtual_page(
+                self.move, phase, KeyRange(rest), self.context, page_rows=page_rows
+            )
             page = self.run(steps)
             keys += [row.key for row in page.rows]
             rest = page.next

@@ -50,6 +50,7 @@ from tests.support.moved_readings import (
     VALUE,
     Tables,
     readings_in_memory,
+    readings_of_a_period,
 )
 
 R = TypeVar("R")
@@ -130,7 +131,7 @@ class World:
 
     def through(self, protocol: Protocol[R], moves: Moves | Phase) -> R:
         if isinstance(moves, Phase):
-            moves = Moves(CurrentMove(MOVE, moves))
+            moves = Moves(CurrentMove(self.tables.move, moves))
         return self.run(through_moves(protocol, moves, self.tables.context))
 
     def read(self, request: Operation[R], moves: Moves | Phase = MOVING) -> R:
@@ -179,14 +180,14 @@ class World:
         self.truth.pop(key)
 
     def hand_over(self, key: bytes) -> None:
-        self.tables.run(hand_over(MOVE, key, self.tables.context))
+        self.tables.run(hand_over(self.tables.move, key, self.tables.context))
 
     def drop_old(self) -> None:
         for table in ("old", "new_keys"):
             self.tables.gateway.execute(DropTable(table))
 
     def seal(self, key: bytes) -> None:
-        self.tables.run(seal_row(MOVE.old, key[-2:], self.tables.context))
+        self.tables.run(seal_row(self.tables.move.old, key[-2:], self.tables.context))
 
 
 def scanned(
@@ -268,7 +269,7 @@ CELLS = st.fixed_dictionaries({}, optional={"name": VALUES, "v": VALUES, "note":
 
 @st.composite
 def worlds(draw: st.DrawFn, states: Sequence[str]) -> World:
-    world = World()
+    world = World(draw(st.sampled_from((readings_in_memory, readings_of_a_period)))())
     for device in DEVICES[: draw(st.integers(1, len(DEVICES)))]:
         state, region = draw(st.sampled_from(states)), draw(st.sampled_from(REGIONS))
         make_row(world, device, state, region, draw(CELLS))

@@ -17,24 +17,37 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from hbase_orm import (
+    Counter,
     Engine,
     Family,
     Index,
     Key,
     Mapped,
     Model,
+    Offset,
     Salt,
+    TablePerPeriod,
     codecs,
     column,
     connect,
+    counter,
     key,
     rowkey,
     select,
 )
-from hbase_orm.errors import FlushError, HBaseORMError, SchemaDriftError
+from hbase_orm.errors import (
+    ConnectionLostError,
+    FlushError,
+    HBaseORMError,
+    SchemaDriftError,
+)
 
 OWN_ROWS: Final = 60
+COUNTED_ROWS: Final = 12
+"""The trips of a writer whose seats it counts; it neither changes nor deletes them otherwise."""
+
 TAILS: Final = 6
+MONTHS: Final = 15
 DESTINATIONS: Final = 11
 BEGUN_AFTER: Final = 5
 NOON: Final = datetime(2024, 1, 1, 12, tzinfo=UTC)
@@ -105,6 +118,24 @@ class TripIn16(_SaltedTrip, table="trips_in_16"):
     __rowkey__ = rowkey(Salt(16), _Trip.tail, _Trip.at)
 
 
+class TripOfAllMonths(_Trip, table="trips_of_all_months"):
+    """By time, with a counter."""
+
+    miles: Mapped[int] = column(_Trip.d, codec=codecs.uint32())
+    note: Mapped[str | None] = column(_Trip.d, default=None)
+    seats: Counter = counter(_Trip.d)
+    by_destination = Index(_Trip.destination)
+
+
+class TripOfMonth(_Trip, table=TablePerPeriod("trips_%Y%m", of="at", period="month", create=True)):
+    """In a table for each month, whose key has only the time within the month."""
+
+    miles: Mapped[int] = column(_Trip.d, codec=codecs.int64())
+    note: Mapped[str | None] = column(_Trip.d, "remark", default=None)
+    seats: Counter = counter(_Trip.d)
+    __rowkey__ = rowkey(_Trip.tail, Offset("month", of=_Trip.at))
+
+
 Class = type[Model]
 Change = tuple[Class, Class]
 CHANGES: Final[dict[str, Change]] = {
@@ -112,13 +143,20 @@ CHANGES: Final[dict[str, Change]] = {
     "codec": (Trip, TripWithLongMiles),
     "qualifier": (Trip, TripWithRemark),
     "salt": (TripIn4, TripIn16),
+    "months": (TripOfAllMonths, TripOfMonth),
 }
 """The old and the new class of each change."""
 
 
-def place(number: int, n: int) -> tuple[str, datetime]:
-    """Return the tail number and the time of a writer's trip."""
-    return f"W{number}-{n % TAILS}", NOON + timedelta(minutes=n)
+def place(number: int, n: int, change: str = "") -> tuple[str, datetime]:
+    """Return the tail number and the time of a writer's trip; "months" has trips in many months."""
+    begin = month(n % MONTHS) if change == "months" else NOON
+    return f"W{number}-{n % TAILS}", begin + timedelta(minutes=n)
+
+
+def month(n: int) -> datetime:
+    """Return a time in the month that is so many months after the first one."""
+    return NOON.replace(year=NOON.year + n // 12, month=1 + n % 12)
 
 
 @dataclass
@@ -131,6 +169,8 @@ class TripWriter:
     number: int
     random: random.Random
     states: dict[int, list[State]] = field(default_factory=dict[int, list[State]])
+    counts: dict[int, set[int]] = field(default_factory=dict[int, set[int]])
+    """The numbers of seats that the counted trips may have."""
     written: int = 0
     failed: int = 0
     reads: int = 0
@@ -140,6 +180,8 @@ class TripWriter:
     def step(self) -> None:
         """Write one trip and read some; use the new class if the old one is refused."""
         try:
+            if self.has_counts and self.random.random() < 0.3:
+                self.count(OWN_ROWS + self.random.randrange(COUNTED_ROWS))
             self.write(self.random.randrange(OWN_ROWS))
             if self.random.random() < 0.3:
                 self.read()
@@ -152,6 +194,37 @@ class TripWriter:
         except HBaseORMError:
             self.failed += 1
 
+    @property
+    def name(self) -> str:
+        """The name of the change."""
+        return next(name for name, change in CHANGES.items() if change == self.change)
+
+    @property
+    def has_counts(self) -> bool:
+        return hasattr(self.model, "seats")
+
+    def place(self, n: int) -> tuple[str, datetime]:
+        return place(self.number, n, self.name)
+
+    def count(self, n: int) -> None:
+        """Add seats to a counted trip; insert it before."""
+        tail, at = self.place(n)
+        own: State = ("counted", n, None)
+        if self.states.get(n) != [own]:
+            self._put(n, own)
+        known = self.counts.setdefault(n, {0})
+        added = self.random.randrange(1, 100)
+        maybe = known | {seats + added for seats in known}
+        model: Any = self.model
+        try:
+            with self.engine.session() as session:
+                session.increment(model, model.seats.by(added), tail=tail, at=at)
+        except ConnectionLostError:
+            self.counts[n] = maybe
+            raise
+        self.counts[n] = {seats + added for seats in known}
+        self.written += 1
+
     def _take_new_class(self) -> None:
         self.refused += 1
         old, new = self.change
@@ -159,9 +232,11 @@ class TripWriter:
         self.model = new
 
     def write(self, n: int) -> None:
-        tail, at = place(self.number, n)
+        self._put(n, self._some_state())
+
+    def _put(self, n: int, wanted: State) -> None:
+        tail, at = self.place(n)
         known = self.states.setdefault(n, [None])
-        wanted = self._some_state()
         # Until there is an answer, the row may be as it was or as it is to be.
         self.states[n] = [*known, wanted]
         try:
@@ -199,8 +274,8 @@ class TripWriter:
 
     def read(self) -> None:
         """Read some of the own trips by key, by range and by index."""
-        n = self.random.randrange(OWN_ROWS)
-        tail, at = place(self.number, n)
+        n = self.random.randrange(OWN_ROWS + COUNTED_ROWS * self.has_counts)
+        tail, at = self.place(n)
         with self.engine.session() as session:
             model: Any = self.model
             if self.random.random() < 0.3:
@@ -224,19 +299,22 @@ class TripWriter:
             self.wrong.append(f"{by} {self.model.__name__} {n}: {state} instead of {known}")
         elif len(known) > 1:
             self.states[n] = known  # a late request may still arrive
+        if row is not None and n in self.counts and row.seats not in self.counts[n]:
+            seats = sorted(self.counts[n])[:20]
+            self.wrong.append(f"{by} {self.model.__name__} {n}: {row.seats} seats, not {seats}")
 
     def _check_all(self, tail: int, rows: list[Any], by: str) -> None:
         read = {row.at: row for row in rows}
         if len(read) != len(rows):
             self.wrong.append(f"{by} has a row twice")
-        for n in range(tail, OWN_ROWS, TAILS):
-            self._check(n, read.get(place(self.number, n)[1]), by)
+        for n in range(tail, OWN_ROWS + COUNTED_ROWS * self.has_counts, TAILS):
+            self._check(n, read.get(self.place(n)[1]), by)
 
     def _check_index(self, destination: str, rows: list[Any]) -> None:
         read = {(row.tail, row.at) for row in rows}
         for n, known in self.states.items():
             having = [state is not None and state[0] == destination for state in known]
-            has_row = place(self.number, n) in read
+            has_row = self.place(n) in read
             if (all(having) and not has_row) or (not any(having) and has_row):
                 self.wrong.append(f"by index {destination} {n}: {has_row}, known {known}")
 
@@ -244,6 +322,7 @@ class TripWriter:
         return {
             "number": self.number,
             "states": sorted(self.states.items()),
+            "counts": [[n, sorted(seats)] for n, seats in sorted(self.counts.items())],
             "written": self.written,
             "failed": self.failed,
             "reads": self.reads,

@@ -52,6 +52,10 @@ class Tables(Protocol):
         """
         ...
 
+    def has(self, table: str, /) -> bool:
+        """Return whether a table is one of the model's tables, whether it exists or not."""
+        ...
+
     def start_of_table(self, table: str, /) -> datetime | None:
         """Return the start of the period whose rows `table` holds.
 
@@ -142,6 +146,10 @@ class OneTable:
     def start_of_row(self, row: Row, /) -> None:  # all are in one
         """Return None, because the model has no periods."""
 
+    def has(self, table: str, /) -> bool:
+        """Return whether a table is the model's table."""
+        return table == self.table
+
     def start_of_table(self, table: str, /) -> None:
         """Return None, because the model has no periods, after a check of the table's name.
 
@@ -225,6 +233,10 @@ class PeriodTables:
     def start_of_row(self, row: Row, /) -> datetime | None:
         """Return the start of the period whose table `row` was read from; None if it is unknown."""
         return row.start if isinstance(row, PeriodRow) else None
+
+    def has(self, table: str, /) -> bool:
+        """Return whether a table is that of a period."""
+        return self.period.unit.start_of(self.schema.table, table) is not None
 
     def start_of_table(self, table: str, /) -> datetime | None:
         """Return the start of the period whose rows a table holds."""

@@ -1,4 +1,4 @@
-"""Creates the missing table of a period for a write, and then repeats the write."""
+"""Creates the missing tables of periods: for a write, and for rows that move to a period."""
 
 from __future__ import annotations
 
@@ -6,11 +6,34 @@ from dataclasses import replace
 from typing import Final, TypeVar, cast
 
 from hbase_orm.binding.bound_model import BoundModel
+from hbase_orm.binding.table_creation.model_tables import add_guard_family
+from hbase_orm.binding.table_creation.table_descriptors import SLOP, base_table, guard_family
 from hbase_orm.binding.table_creation.table_records import create_recorded
-from hbase_orm.errors import NamespaceNotFoundError, TableNotFoundError
+from hbase_orm.errors import (
+    ConflictError,
+    ConnectionLostError,
+    FeatureMissingError,
+    NamespaceNotFoundError,
+    RetryableError,
+    TableDisabledError,
+    TableNotFoundError,
+)
 from hbase_orm.gateway.base import Feature
+from hbase_orm.index.entries.targets import GUARD_COLUMN, GUARD_FAMILY
 from hbase_orm.model.declare.placement import base_of
-from hbase_orm.ops import MutateRows, Operation, Protocol, RetryPolicy, ask_with_retry
+from hbase_orm.numbering.create_tables import create_if_missing
+from hbase_orm.ops import (
+    CreateTable,
+    DescribeTable,
+    GetRows,
+    MutateRows,
+    Operation,
+    Protocol,
+    RetryPolicy,
+    TableDescriptor,
+    ask_with_retry,
+)
+from hbase_orm.record.store import ID_ATTRIBUTE, read_record
 
 R = TypeVar("R")
 
@@ -18,6 +41,12 @@ MISSING_TABLE: Final = (TableNotFoundError, NamespaceNotFoundError)
 # Another process that is making the table needs about a second.
 _RETRIES: Final = RetryPolicy(
     attempts=5, first_pause_s=0.1, longest_pause_s=3.0, factor=3.0, errors=MISSING_TABLE
+)
+# Until all its regions are open, requests for it fail in other ways, too.
+_OPENING: Final = replace(
+    _RETRIES,
+    attempts=8,
+    errors=(*MISSING_TABLE, TableDisabledError, RetryableError, ConnectionLostError),
 )
 
 _HOW_TO_MAKE: Final = (
@@ -56,6 +85,65 @@ def send_to_missing_table(
         raise _missing(bound, _WHO_MAKES) from error
     yield from create_recorded(_shared(bound), features)
     return (yield from ask_with_retry(operation, _RETRIES))
+
+
+def make_period_of_move(
+    bound: BoundModel, features: frozenset[Feature], known: set[str]
+) -> Protocol[None]:
+    """Create the table of a period to which rows move, unless it exists; wait until it is open.
+
+    The table gets the family of guards and the id of the record. It is safe to repeat, and several
+    programs may do it at once.
+
+    Args:
+        bound: The bound model, with the table of a period.
+        features: The features that the gateway supports.
+        known: The tables that were open before; the table is added.
+
+    Raises:
+        ConflictError: The table exists, and another program made it for other rows.
+        FeatureMissingError: The table is missing, and there is no Thrift2 gateway.
+    """
+    table, schema = bound.schema.table, bound.schema
+    if table in known:
+        return
+    record = yield from read_record(bound.declared_table)
+    table_id = "" if record is None else record.table_id
+    there = yield from _described(table)
+    if there is None:
+        if Feature.SCHEMA not in features:
+            raise FeatureMissingError(
+                "only Thrift2 gateways create the table of a period to which rows move",
+                model=schema.model_name,
+                table=table,
+                fix="add thrift2=host:9091 to the URL",
+            )
+        own = base_table(schema, table_id)
+        families = [each for each in own.families if each.name != GUARD_FAMILY]
+        families.append(guard_family(schema))
+        attributes = {**own.attributes, **SLOP}
+        wanted = replace(own, families=tuple(families), attributes=attributes)
+        yield from create_if_missing(CreateTable(wanted, schema.split_keys), is_repeatable=True)
+        there = yield from _described(table)
+    if there is not None and there.attributes.get(ID_ATTRIBUTE) != table_id:
+        raise ConflictError(
+            "the table of the period was not made by the move of rows to it",
+            model=schema.model_name,
+            table=table,
+            fix="drop the table if its rows are not needed; the move makes it again",
+        )
+    if there is not None and GUARD_FAMILY not in {family.name for family in there.families}:
+        yield from add_guard_family(bound)
+    # Another program may just be making it.
+    yield from ask_with_retry(GetRows(table, (b"\x00",), (GUARD_COLUMN,)), _OPENING)
+    known.add(table)
+
+
+def _described(table: str) -> Protocol[TableDescriptor | None]:
+    try:
+        return (yield from ask_with_retry(DescribeTable(table), RetryPolicy(5, 0.1)))
+    except MISSING_TABLE:
+        return None
 
 
 def _shared(bound: BoundModel) -> BoundModel:

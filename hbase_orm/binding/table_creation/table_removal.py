@@ -157,3 +157,7 @@ def delete_last_record(
     # A write may have created the table of another period, with the id of this record.
     if deleted and not is_only and (yield from existing()):
         yield from restore_record(pattern, deleted)
+        return
+    entry = None if is_only else (yield from catalog.read_entry(pattern))
+    if entry is not None and entry.move is not None:  # one entry for the tables of all periods
+        yield from unregister(pattern, entry.epoch)

@@ -106,7 +106,7 @@ class MovedKeys:
         Raises:
             CorruptRowError: The key does not decode.
         """
-        return dict(self.new.schema.layout.decode(key))
+        return dict(self.new.schema.layout.decode(key, self.new.context))
 
     def old_key(self, key: bytes) -> bytes:
         """Return the old key of the row that has a new key.

@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from hbase_orm.binding.bound_model import BoundModel
 from hbase_orm.binding.catalog_cache import CatalogCache
 from hbase_orm.binding.maintained_indexes import kept_indexes
+from hbase_orm.binding.table_creation.period_tables import make_period_of_move
 from hbase_orm.binding.table_moves.fitting_changes import fitting_change
-from hbase_orm.binding.table_moves.recorded_move import MovedModels, moved_models
+from hbase_orm.binding.table_moves.recorded_move import MovedModels, Moves, moved_models
 from hbase_orm.errors import (
     CatalogLeaseError,
     ConflictError,
@@ -28,7 +29,7 @@ from hbase_orm.moving.late_increments import confirm_late
 from hbase_orm.moving.moved_increment import before_increment, moved_increment
 from hbase_orm.moving.moved_requests import CurrentMove
 from hbase_orm.moving.moved_write import MovedHistory, moved_write
-from hbase_orm.moving.translation import TableMove
+from hbase_orm.moving.translation import RowMoves
 from hbase_orm.ops import Increment, Protocol, ask
 from hbase_orm.record.declaration import TableRecord
 
@@ -47,7 +48,7 @@ class _KnownMove:
 
     entries: tuple[CatalogEntry, CatalogEntry]
     models: MovedModels
-    move: TableMove
+    move: Moves
 
     def is_of(self, entries: tuple[CatalogEntry, CatalogEntry], models: MovedModels) -> bool:
         (old, new), (own_old, own_new) = entries, self.entries
@@ -68,6 +69,7 @@ class TableMoves:
         self._features = features
         self._models: dict[tuple[str, str], _KnownModels] = {}
         self._moves: dict[tuple[str, str], _KnownMove] = {}
+        self._made: set[str] = set()
 
     # --- reads ------------------------------------------------------------------------------------
 
@@ -80,20 +82,32 @@ class TableMoves:
         Raises:
             SchemaDriftError: The table's rows are leaving it, so it must not be read any more.
         """
-        read = self._catalog.last_read(table)
+        declared = self._catalog.declared(table)
+        running = yield from self.running(declared)
+        if running is None:
+            return None
+        return CurrentMove(running[0].of_table(table), running[1])
+
+    def running(self, declared: str) -> Protocol[tuple[Moves, Phase] | None]:
+        """Return the moves that bring rows to a table or to the tables of a pattern, or None.
+
+        Raises:
+            SchemaDriftError: As for `of`.
+        """
+        read = self._catalog.last_read(declared)
         if read is None:
             return None
         try:
-            entry = yield from self._catalog.entry(table)
+            entry = yield from self._catalog.entry(declared)
         except RejectedError:
             entry = read.entry
         move = None if entry is None else entry.move
         if entry is None or move is None:
             return None
-        refuse_moved(table, move)
+        refuse_moved(declared, move)
         if move.is_old or not move.is_running:
             return None
-        return CurrentMove((yield from self.description(table, entry)), move.phase)
+        return (yield from self.description(declared, entry)), move.phase
 
     # --- writes -----------------------------------------------------------------------------------
 
@@ -119,20 +133,24 @@ class TableMoves:
             CatalogLeaseError: A lease has expired; forget both tables, and repeat the write.
             HBaseORMError: As for `moved_write` and `guarded_write`.
         """
-        table, move = bound.schema.table, entry.move
+        table, move = bound.declared_table, entry.move
         if move is None or bound.guarded is None:
             raise AssertionError(bound)
         own = kept_indexes(bound, entry)  # refuses a model with other indexes
         refuse_moved(table, move)
         if move.is_old:
             if move.phase is Phase.INDEXING:
-                table_move = yield from self.description(table, entry)
-                own = with_new_indexes(own, table_move)
-                change = fitting_change(change, table_move)
+                moves = yield from self.description(table, entry)
+                own = with_new_indexes(own, moves)
+                change = fitting_change(change, moves)
             return (yield from write_row(own, change, context, history))
         if not move.is_running:
+            if not bound.tables.is_only:
+                context = _as_of(context, table)
+                if bound.tables.are_made_by_writes:
+                    yield from make_period_of_move(bound, self._features, self._made)
             return (yield from write_row(own, change, context, history))
-        table_move = yield from self.description(table, entry)
+        table_move = (yield from self.description(table, entry)).of_table(own.table)
         old_entry = yield from self._catalog.leased(move.other_table, change.row)
         moved = MovedHistory(history.in_old_table(), history)
         permitted = self.for_both(context, table, old_entry, move.other_table)
@@ -158,12 +176,13 @@ class TableMoves:
             CatalogLeaseError: A lease has expired, and nothing was added; repeat the increment.
             HBaseORMError: As for `moved_increment`.
         """
-        table, move = bound.schema.table, entry.move
+        table, move = bound.declared_table, entry.move
         if move is not None:
             refuse_moved(table, move)
         if move is None or move.is_old or not move.is_running:
             return (yield from ask(increment))
-        table_move = yield from before_increment(increment, self.description(table, entry))
+        moves = yield from before_increment(increment, self.description(table, entry))
+        table_move = moves.of_table(increment.table)
         old_entry = yield from self._catalog.leased(move.other_table, increment.row)
         permitted = self.for_both(context, table, old_entry, move.other_table)
 
@@ -193,11 +212,12 @@ class TableMoves:
             ConnectionLostError: The rows of the table have moved to another one, and it is unknown
                 whether the amounts were added there.
         """
-        leaving = _LeavingRows(self, increment.table, entry, context)
+        leaving = _LeavingRows(self, self._catalog.declared(increment.table), entry, context)
         yield from confirm_late(table, increment, leaving, context)
 
     def forget(self, table: str) -> None:
         """Forget the catalog's entries of a table, and of the other table of its move."""
+        table = self._catalog.declared(table)
         read = self._catalog.last_read(table)
         move = None if read is None or read.entry is None else read.entry.move
         self._catalog.forget(table)
@@ -218,8 +238,8 @@ class TableMoves:
 
     # --- the description of a move ----------------------------------------------------------------
 
-    def description(self, table: str, entry: CatalogEntry) -> Protocol[TableMove]:
-        """Return the move that the entry of one of its tables names.
+    def description(self, table: str, entry: CatalogEntry) -> Protocol[Moves]:
+        """Return the moves that the entry of one of the tables names.
 
         It is made again only if one of the entries or records was read again.
         """
@@ -306,16 +326,24 @@ class _LeavingRows:
         """Hand over a row in MOVING; return False if its new key is unknown without the row."""
         catalog = self.moves.leases
         old_entry = yield from catalog.leased(self.table, old_key)
-        move = yield from self.moves.description(self.table, old_entry)
-        if move.key_columns:
+        moves = yield from self.moves.description(self.table, old_entry)
+        if moves.key_columns:
             return False
-        new = move.new.table
+        move = moves.of_row(old_key)
+        assert old_entry.move is not None
+        new = old_entry.move.other_table
         new_entry = yield from catalog.leased(new, old_key)
         permit = catalog.leases.permit_under(new_entry.epoch)
         own = replace(self.context, permit=permit)
         permitted = self.moves.for_both(own, new, old_entry, self.table)
         yield from hand_over(move, move.computed_new_key(old_key), permitted)
         return True
+
+
+def _as_of(context: GuardContext, declared: str) -> GuardContext:
+    """Return a context in which the tables of all periods are written under one entry."""
+    permit = context.permit
+    return replace(context, permit=lambda _: permit(declared))
 
 
 def _is_other_side(other: CatalogMove | None, table: str, move: CatalogMove) -> bool:
@@ -355,8 +383,8 @@ def refuse_moved(table: str, move: CatalogMove) -> None:
         )
 
 
-def with_new_indexes(own: GuardedTable, move: TableMove) -> GuardedTable:
+def with_new_indexes(own: GuardedTable, moves: RowMoves) -> GuardedTable:
     """Return the old table with the indexes that its writers maintain from INDEXING on."""
     known = {index.table for index in own.indexes}
-    added = [index for index in move.with_new_indexes().indexes if index.table not in known]
+    added = [index for index in moves.with_new_indexes().indexes if index.table not in known]
     return replace(own, indexes=(*own.indexes, *added))

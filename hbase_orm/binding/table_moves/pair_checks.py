@@ -23,6 +23,10 @@ def check_pair(old: BoundModel, new: BoundModel) -> None:
     for bound in (old, new):
         for reason, fix in _obstacles(bound):
             raise _refused(bound.schema, reason, fix)
+    if not old.tables.is_only:
+        reason = "the rows are in a table for each period"
+        raise _refused(old.schema, reason, _EXCLUSIVELY)
+    _check_period(old.schema, new.schema)
     _check_keys(old.schema, new.schema)
     _check_counters(old.schema, new.schema)
     _check_new_columns(old.schema, new.schema)
@@ -52,14 +56,24 @@ def _obstacles(bound: BoundModel) -> Iterator[tuple[str, str]]:
         yield "the table has rows of several record types", _EXCLUSIVELY
     if bound.keys.names is not None:
         yield "the row key has numbers of names, which have to be looked up", _EXCLUSIVELY
-    if layout.table_period is not None or not bound.tables.is_only:
-        yield "the rows are in a table for each period", _EXCLUSIVELY
     if bound.guarded is not None and bound.guarded.is_lww:
         yield "the rows have no guards", "configure a gateway with Thrift2: thrift2=host:port"
     if schema.lacks_anchor:
         yield (
             "the model leaves out the column that shows that a row exists",
             "declare the column in the model",
+        )
+
+
+def _check_period(old: TableSchema, new: TableSchema) -> None:
+    """Refuse a new table for each period if the old row key does not show the period of a row."""
+    period = new.layout.table_period
+    if period is not None and period.field not in old.layout.decoded:
+        raise _refused(
+            new,
+            "the field that decides the period of a row is not in the old row key",
+            _EXCLUSIVELY,
+            field=period.field,
         )
 
 

@@ -7,22 +7,29 @@ every program makes the models of both tables from the records, and all get the 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 from hbase_orm.binding.bound_model import BoundModel
 from hbase_orm.binding.bound_tables import bind
 from hbase_orm.binding.catalog_cache import CatalogCache
 from hbase_orm.binding.dictionaries import Dictionaries
 from hbase_orm.binding.maintained_indexes import kept_indexes
+from hbase_orm.binding.table_creation.period_tables import make_period_of_move
+from hbase_orm.binding.table_moves.period_moves import MakeTable, PeriodMoves
 from hbase_orm.binding.table_moves.row_translation import row_translation
 from hbase_orm.errors import ConfigurationError
 from hbase_orm.gateway.base import Feature
 from hbase_orm.index.catalog.entry import CatalogEntry
 from hbase_orm.index.entries.index_entries import guarded_table
-from hbase_orm.moving.translation import RowTranslation, TableMove
+from hbase_orm.index.entries.targets import GuardedTable
+from hbase_orm.moving.layouts import RowTranslation
+from hbase_orm.moving.translation import TableMove
 from hbase_orm.record.declaration import Declaration
 from hbase_orm.record.rebuilding.models import rebuilt_models
 from hbase_orm.record.recorded_schema import recorded_schema
 from hbase_orm.record.specifications import same_key
+
+Moves = TableMove | PeriodMoves
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,17 +40,17 @@ class MovedModels:
         old: The bound model of the old table.
         new: The bound model of the new table.
         translation: The translation of rows between them.
-        keeps_keys: Whether each row has the same key in both tables.
+        keeps_keys: Whether each row has the same key in both tables, and there is one new table.
+        make_table: Creates the table of a period.
     """
 
     old: BoundModel
     new: BoundModel
     translation: RowTranslation
     keeps_keys: bool
+    make_table: MakeTable
 
-    def move(
-        self, old_entry: CatalogEntry, new_entry: CatalogEntry, new_key_table: str
-    ) -> TableMove:
+    def move(self, old_entry: CatalogEntry, new_entry: CatalogEntry, new_key_table: str) -> Moves:
         """Return the move, with the indexes that the catalog's entries make writers maintain.
 
         Args:
@@ -55,14 +62,10 @@ class MovedModels:
             SchemaError: The record and the catalog have different indexes.
             ConfigurationError: The tables cannot be moved row by row.
         """
-        return TableMove(
-            kept_indexes(self.old, old_entry),
-            kept_indexes(self.new, new_entry),
-            self.translation,
-            new_key_table or None,
-        )
+        old, new = kept_indexes(self.old, old_entry), kept_indexes(self.new, new_entry)
+        return self._move(old, new, new_key_table)
 
-    def declared_move(self, new_key_table: str) -> TableMove:
+    def declared_move(self, new_key_table: str) -> Moves:
         """Return the move with all indexes that the models declare.
 
         Raises:
@@ -70,9 +73,13 @@ class MovedModels:
         """
         assert self.old.guarded is not None
         assert self.new.guarded is not None
-        return TableMove(
-            self.old.guarded, self.new.guarded, self.translation, new_key_table or None
-        )
+        return self._move(self.old.guarded, self.new.guarded, new_key_table)
+
+    def _move(self, old: GuardedTable, new: GuardedTable, new_key_table: str) -> Moves:
+        if self.new.tables.is_only:
+            return TableMove(old, new, self.translation, new_key_table or None)
+        models = self.old, self.new
+        return PeriodMoves(models, (old, new), new_key_table, self.make_table)
 
 
 def moved_models(
@@ -98,8 +105,11 @@ def moved_models(
     old_table, new_table = tables
     before = _whole_model(old, old_table, catalog, features)
     after = _whole_model(new, new_table, catalog, features)
-    keeps_keys = same_key(old.rows[0].key, new.rows[0].key)
-    return MovedModels(before, after, row_translation(before, after), keeps_keys)
+    translation = row_translation(before, after)
+    # The rows of one period are no range of the old keys.
+    keeps_keys = after.tables.is_only and same_key(old.rows[0].key, new.rows[0].key)
+    make_table = partial(make_period_of_move, features=features, known=set[str]())
+    return MovedModels(before, after, translation, keeps_keys, make_table)
 
 
 def _whole_model(

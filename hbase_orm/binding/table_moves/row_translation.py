@@ -16,7 +16,7 @@ from hbase_orm.binding.table_moves.moved_keys import FROM_MOVING_ON, MovedKeys, 
 from hbase_orm.binding.table_moves.pair_checks import check_pair
 from hbase_orm.errors import CodecError, CorruptRowError, ValidationError
 from hbase_orm.index.entries.targets import MARKER_VALUE, RowChange, family_of
-from hbase_orm.moving.translation import RowTranslation
+from hbase_orm.moving.layouts import RowTranslation
 from hbase_orm.ops import Cell, FamilyDescriptor, Row, StoredVersion
 from hbase_orm.schema import ColumnSchema, TableSchema
 
@@ -34,6 +34,17 @@ def row_translation(old: BoundModel, new: BoundModel) -> RowTranslation:
         ConfigurationError: Rows cannot be translated between these models.
     """
     check_pair(old, new)
+    return unchecked_translation(old, new)
+
+
+def unchecked_translation(old: BoundModel, new: BoundModel) -> RowTranslation:
+    """Return the translation between two models that were checked before.
+
+    Args:
+        old: The bound model of the old table.
+        new: The bound model of the new table. If there is a table for each period, old keys can be
+            computed only for a model that is bound to one of these tables.
+    """
     rows = _RowPair(old.schema, new.schema, MovedKeys(old, new))
     has_versions = _keep_versions(old.schema.families) and _keep_versions(new.schema.families)
     return RowTranslation(

@@ -55,6 +55,11 @@ class CatalogMove:
         """Whether rows may still be in the old table."""
         return self.phase < Phase.NEW
 
+    @property
+    def has_ended_here(self) -> bool:
+        """Whether the rows of another table have all come to this one."""
+        return not self.is_old and not self.is_running
+
     def is_of(self, other: CatalogMove) -> bool:
         """Return whether both are phases of one move, seen from the same table."""
         return (self.other_table, self.is_old, self.new_key_table) == (

@@ -10,6 +10,7 @@ from typing import TypeVar
 from hbase_orm.binding.dictionaries import in_namespace
 from hbase_orm.binding.exclusive_tables import ExclusiveUse
 from hbase_orm.binding.runtime import Runtime
+from hbase_orm.binding.table_creation.existing_tables import described
 from hbase_orm.errors import RecordError, TableHeldError
 from hbase_orm.gateway.base import Feature
 from hbase_orm.index.catalog.catalog import read_entry
@@ -162,6 +163,31 @@ class MigratedTable:
             )
         names = self.run(ask(ListTables()))
         return [name for name in names if unit.start_of(self.name, name) is not None]
+
+    def is_there(self) -> bool:
+        """Return whether the table exists, or the table of any period."""
+        if self.has_periods:
+            return bool(self.noted_names())
+        return self.run(described(self.name)) is not None
+
+    def noted_names(self) -> list[str]:
+        """Return what `existing` does, by the declarations of the revision instead of a record.
+
+        A pattern of names is no name that HBase accepts in a request.
+        """
+        noted = self._noted_anywhere
+        return [self.name] if noted is None else self.existing(noted)
+
+    @property
+    def has_periods(self) -> bool:
+        """Whether there is a table for each period, by the declarations of the revision."""
+        noted = self._noted_anywhere
+        return noted is not None and bool(noted.period)
+
+    @property
+    def _noted_anywhere(self) -> Declaration | None:
+        after = self.migration.after.get(self.declared)
+        return after or self.migration.before.get(self.declared)
 
     @property
     def lease_s(self) -> float:

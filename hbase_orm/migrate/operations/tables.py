@@ -134,7 +134,7 @@ class DropTable(Operation):
         table = MigratedTable(migration, self.table)
         _, stored = table.run(read_cells(table.name))
         record = TableRecord.decode(stored, table.name) if stored else None
-        names = [table.name] if record is None else table.existing(record.current)
+        names = table.noted_names() if record is None else table.existing(record.current)
         if migration.options.dry_run or has_nothing_to_undo(checkpoint):
             return
         table.runtime.clean_up.finish()  # its deletes must not reach later tables of the names

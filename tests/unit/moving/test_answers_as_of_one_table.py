@@ -142,6 +142,7 @@ def test_rows_that_are_handed_over_at_any_moment_of_a_get_are_read(
 @given(worlds((*BEFORE_SEALS, *WITH_SEALS)))
 def test_the_oracle_has_the_rows_that_the_new_table_has_in_the_end(world: World) -> None:
     world.tables.move_all()
+    world.tables.run(world.tables.move.make_new())
 
     in_the_end = world.tables.run(scanned(Scan("new", columns=(b"d", b"e")), (9,)))
     assert in_the_end == world.tables.run(scanned(Scan("truth"), (9,)))

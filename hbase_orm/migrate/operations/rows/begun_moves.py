@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from hbase_orm.binding.table_creation.existing_tables import described
 from hbase_orm.index.catalog.catalog import read_entry
 from hbase_orm.index.catalog.move_phases import CatalogMove
 from hbase_orm.migrate.operations import record_edits as edits
@@ -15,7 +14,7 @@ def is_unfinished(source: MigratedTable, target: MigratedTable) -> bool:
     if record is None:
         old = source.recorded_or_none()
         is_open = old is not None and not edits.closed_why(old)
-        return is_open and target.run(described(target.name)) is None
+        return is_open and not target.is_there()
     if edits.closed_why(record) == f"filled from {source.name}":
         return True
     entry = target.run(read_entry(target.name))

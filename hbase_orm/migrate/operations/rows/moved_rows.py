@@ -35,7 +35,7 @@ from hbase_orm.migrate.operations.refusals import mismatch
 from hbase_orm.migrate.operations.rows.row_edits import after_page
 from hbase_orm.migrate.operations.rows.row_walk import PageOutcome, RowFailure, failure_text
 from hbase_orm.moving.mover import check_page, move_page
-from hbase_orm.moving.translation import TableMove, data_cells
+from hbase_orm.moving.translation import RowMoves, data_cells
 from hbase_orm.ops import KeyRange, Protocol
 
 _NO_ANCHOR: Final = "the row lacks the column that shows, while rows move, that a row exists"
@@ -66,19 +66,20 @@ class MovedRows:
 
         Rows that do not fit the new table are left out and reported, before any row moves.
         """
-        move = self.models.declared_move(self.new_key_table)
-        columns = (*move.old.families, GUARD_COLUMN)
+        moves = self.models.declared_move(self.new_key_table)
+        columns = (*moves.old.families, GUARD_COLUMN)
         context = self.source.runtime.guard_context
         page = yield from scan_page(name, columns, key_range, rows, context)
         rejected: dict[bytes, str] = {}
         for row in page:
             cells = data_cells(row)
             is_plain = not self.models.old.schema.is_guarded and GUARD_COLUMN not in row.cells
-            if is_plain and cells and not move.old.exists(cells):
+            if is_plain and cells and not moves.old.exists(cells):
                 rejected[row.key] = _NO_ANCHOR
                 continue
             try:
-                move.to_new(row.key, cells)
+                if moves.old.exists(cells):
+                    moves.of_row(row.key).to_new(row.key, cells)
             except _MISFITS as error:
                 rejected[row.key] = failure_text(error)
         fitting = [row.key for row in page if row.key not in rejected]
@@ -96,8 +97,8 @@ class MovedRows:
 
     def _written_old_table(self, entry: CatalogEntry) -> GuardedTable:
         self._check_phase(entry, Phase.INDEXING)
-        move = self.models.move(entry, self._new_entry, self.new_key_table)
-        return with_new_indexes(move.old, move)
+        moves = self.models.move(entry, self._new_entry, self.new_key_table)
+        return with_new_indexes(moves.old, moves)
 
     @cached_property
     def _new_entry(self) -> CatalogEntry:
@@ -126,9 +127,9 @@ class MovedRows:
         raise AssertionError(name)  # the last renewal returned or raised
 
     def _moved_page(self, name: str, key_range: KeyRange, rows: int) -> Protocol[PageOutcome]:
-        move, context = yield from self._mover()
+        moves, context = yield from self._mover()
         try:
-            page = yield from move_page(move, key_range, context, page_rows=rows)
+            page = yield from move_page(moves, key_range, context, page_rows=rows)
         except _MISFITS:
             return (yield from self._moved_rows(name, key_range, rows))
         return PageOutcome(page.seen, page.next, page.handed_over)
@@ -136,8 +137,8 @@ class MovedRows:
     def checked_page(self, name: str, key_range: KeyRange, rows: int) -> Protocol[PageOutcome]:
         """Hand over what programs of the phase before left, and check the rows of a page."""
         moved = yield from self.moved_page(name, key_range, rows)
-        move, context = yield from self._mover()
-        page = yield from check_page(move, key_range, context, page_rows=rows)
+        moves, context = yield from self._mover()
+        page = yield from check_page(moves, key_range, context, page_rows=rows)
         self.note_guard(page.newest_ms)
         failures = list(moved.failures)
         known = {failure.row for failure in failures}
@@ -150,8 +151,8 @@ class MovedRows:
         """Hand over and check one row: a program may just have begun to hand it over."""
         one = KeyRange(key, key + b"\x00")
         moved = yield from self.moved_page(name, one, 1)
-        move, context = yield from self._mover()
-        page = yield from check_page(move, one, context, page_rows=1)
+        moves, context = yield from self._mover()
+        page = yield from check_page(moves, one, context, page_rows=1)
         self.note_guard(page.newest_ms)
         if moved.failures or not page.left:
             return moved.failures
@@ -159,20 +160,20 @@ class MovedRows:
 
     def _moved_rows(self, name: str, key_range: KeyRange, rows: int) -> Protocol[PageOutcome]:
         """Hand over the rows of a page one by one; leave those that do not decode or fit."""
-        move, context = yield from self._mover()
-        families = (*move.old.families, GUARD_COLUMN)
+        moves, context = yield from self._mover()
+        families = (*moves.old.families, GUARD_COLUMN)
         page = yield from scan_page(name, families, key_range, rows, context)
         failures: list[RowFailure] = []
         for row in page:
             one = KeyRange(row.key, row.key + b"\x00")
             try:
-                yield from move_page(move, one, context, page_rows=1)
+                yield from move_page(moves, one, context, page_rows=1)
             except _MISFITS as error:
                 failures.append(RowFailure(name, row.key, failure_text(error)))
         done = len(page) - len(failures)
         return PageOutcome(len(page), after_page(page), done, tuple(failures))
 
-    def _mover(self) -> Protocol[tuple[TableMove, GuardContext]]:
+    def _mover(self) -> Protocol[tuple[RowMoves, GuardContext]]:
         """Return the move, and a context that permits to write both tables in MOVING."""
         tables = (self.source.name, self.target.name)
 
@@ -187,9 +188,14 @@ class MovedRows:
         old, new = (self._view.entry(table) for table in tables)
         if old is None or new is None:  # a pause of a lease just now
             return (yield from self._mover())
-        move = self.models.move(old, new, self.new_key_table)
+        moves = self.models.move(old, new, self.new_key_table)
         context = self.source.runtime.guard_context
-        return move, replace(context, permit=self._view.permit, renew=renew)
+
+        def permit(table: str) -> int:
+            # The tables of all periods are written under one entry.
+            return self._view.permit(tables[0] if table == tables[0] else tables[1])
+
+        return moves, replace(context, permit=permit, renew=renew)
 
     @cached_property
     def _view(self) -> CatalogView:

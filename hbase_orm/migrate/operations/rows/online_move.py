@@ -21,14 +21,11 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Final
 
-from hbase_orm.binding.table_creation.existing_tables import TableWarnings
-from hbase_orm.binding.table_creation.model_tables import add_guard_family, create, drop_table
+from hbase_orm.binding.table_creation.model_tables import add_guard_family
 from hbase_orm.binding.table_creation.rows_without_anchor import anchors_of, rows_without_anchor
-from hbase_orm.binding.table_creation.table_descriptors import index_table
-from hbase_orm.binding.table_creation.table_records import new_table_id
 from hbase_orm.binding.table_moves.recorded_move import MovedModels, moved_models
 from hbase_orm.errors import ConfigurationError, DeclarationError
-from hbase_orm.index.catalog.catalog import catalog_descriptor, read_entry
+from hbase_orm.index.catalog.catalog import read_entry
 from hbase_orm.index.catalog.entry import CatalogEntry
 from hbase_orm.index.catalog.move_phases import CatalogMove, Phase
 from hbase_orm.index.catalog.move_steps import enter_phase, give_up, leave_move
@@ -40,14 +37,15 @@ from hbase_orm.migrate.operations.operation import Checkpoint, Progress
 from hbase_orm.migrate.operations.rebuilt import named_declaration
 from hbase_orm.migrate.operations.refusals import RefusedRowsError, mismatch, needs_exclusive
 from hbase_orm.migrate.operations.rows.moved_rows import MovedRows
+from hbase_orm.migrate.operations.rows.new_tables import (
+    NewTables,
+    drop_new_tables,
+    new_keys_name,
+)
 from hbase_orm.migrate.operations.rows.row_walk import PageWork, RowWalk
-from hbase_orm.migrate.operations.rows.steps import NoCheckpoint, PhaseCheckpoint, phase_of
-from hbase_orm.migrate.operations.tables import DropTable, refuse_existing
-from hbase_orm.numbering.create_tables import create_if_missing
-from hbase_orm.ops import CreateTable, ListRegions, Protocol, ask
+from hbase_orm.migrate.operations.rows.steps import PhaseCheckpoint, phase_of
 from hbase_orm.ops.waits import wait
-from hbase_orm.record.declaration import Declaration, TableRecord
-from hbase_orm.record.store import change_record
+from hbase_orm.record.declaration import Declaration
 
 ONLINE: Final = "online "
 """How the names of all steps of an online move begin."""
@@ -92,7 +90,7 @@ class OnlineMove:
         self._kept.update(kept)
         self._refuse_other_tables()
         if not begun:
-            self._refuse_target()
+            self._new_tables.refuse_existing()
         if self.source.migration.options.dry_run:
             return
         if not begun:
@@ -100,7 +98,7 @@ class OnlineMove:
         place = _STEPS.index(begun)
         if place <= _STEPS.index(_CREATE):
             PhaseCheckpoint(checkpoint, _CREATE, self._kept).save({})
-            self._create()
+            self._new_tables.create()
             self._guard_old_rows()
             self._stop_before(Phase.INDEXING)
             self._enter(self.target, Phase.INDEXING)
@@ -110,6 +108,7 @@ class OnlineMove:
         if place <= _STEPS.index(_INDEX):
             self._walk(_INDEX, "index rows", self._rows.indexed_page, checkpoint)
         if place <= _STEPS.index(_MOVE):
+            self._new_tables.refuse_foreign()
             self._enter(self.target, Phase.PREPARED)
             self._stop_before(Phase.PREPARED)
             self._enter(self.source, Phase.PREPARED)
@@ -129,7 +128,7 @@ class OnlineMove:
         self._enter(self.source, Phase.NEW)
         self.source.change(partial(edits.closed, why=self._moved))
         self._wait("wait until no program reads the old table")
-        self._drop_new_key_table()
+        self._new_tables.drop_new_keys()
         if not edits.needs_guards(self.target.after):
             self.target.change(edits.without_guards)
 
@@ -152,8 +151,7 @@ class OnlineMove:
             self._wait("wait until no program writes the new indexes")
         if self.source.recorded().guards_plain_models:
             self.source.change(edits.without_guards)
-        DropTable(self.target.declared).run(self.source.migration, NoCheckpoint())
-        self.source.run(drop_table(self._new_keys_name))
+        drop_new_tables(self.source, self.target)
 
     def refuse_new(self) -> bool:
         """Refuse programs of the new class; return whether they may have used the new table.
@@ -191,6 +189,11 @@ class OnlineMove:
         except (ConfigurationError, DeclarationError) as error:
             raise needs_exclusive(self.operation, self.source.name, str(error)) from error
 
+    @cached_property
+    def _new_tables(self) -> NewTables:
+        models, declared = self._models, self._declared_new
+        return NewTables(self.source, self.target, models, declared, self._new_key_table)
+
     @property
     def _declared_new(self) -> Declaration:
         """The declaration of the new table, as long as rows move to it."""
@@ -208,17 +211,9 @@ class OnlineMove:
         return f"moved to {self.target.name}"
 
     @property
-    def _filled(self) -> str:
-        return f"filled from {self.source.name}"
-
-    @property
     def _new_key_table(self) -> str:
         """The index table of new keys; empty if each row keeps its key."""
-        return "" if self._models.keeps_keys else self._new_keys_name
-
-    @property
-    def _new_keys_name(self) -> str:
-        return f"{self.source.name}_new_keys"
+        return "" if self._models.keeps_keys else new_keys_name(self.source)
 
     def _refuse_other_tables(self) -> None:
         """Raise an error for tables that cannot be moved while programs use them."""
@@ -227,47 +222,6 @@ class OnlineMove:
             self._models.declared_move(self._new_key_table)
         except ConfigurationError as error:
             raise needs_exclusive(self.operation, self.source.name, str(error)) from error
-
-    def _refuse_target(self) -> None:
-        """Raise an error if the new table exists, unless its rows were moved to the old one."""
-        record = self.target.recorded_or_none()
-        if record is None or edits.closed_why(record) != f"moved to {self.source.name}":
-            refuse_existing(self.target)
-
-    def _create(self) -> None:
-        """Create the new table and the index of new keys.
-
-        The record is written before the table is created, and contradicts every class until the
-        move begins: programs of the new class would take the table for an empty one.
-        """
-        record = self.target.recorded_or_none()
-        if record is not None and edits.closed_why(record) == f"moved to {self.source.name}":
-            DropTable(self.target.declared).run(self.source.migration, NoCheckpoint())
-        entry = self._entry_of(self.target)
-        if entry is None or entry.move is None or not entry.move.is_running:
-            self.source.run(self._created_closed())
-        if self._new_key_table:
-            self.source.run(self._created_new_key_table())
-
-    def _created_closed(self) -> Protocol[None]:
-        after = self._declared_new
-
-        def edit(record: TableRecord | None) -> TableRecord:
-            return record or TableRecord(new_table_id(), edits.closed(after, self._filled))
-
-        yield from create_if_missing(CreateTable(catalog_descriptor()))
-        record = yield from change_record(self.target.name, edit)
-        warnings = TableWarnings()
-        yield from create(self._models.new, record.table_id, warnings)
-        warnings.log()
-
-    def _created_new_key_table(self) -> Protocol[None]:
-        """Create the index table of new keys with the regions of the new table."""
-        regions = yield from ask(ListRegions(self.target.name))
-        splits = tuple(region.start for region in regions if region.start)
-        schema = self._models.old.schema
-        table = index_table(schema, self._new_key_table, is_covering=False)
-        yield from create_if_missing(CreateTable(table, splits))
 
     def _guard_old_rows(self) -> None:
         """Make all programs write guards, if the models of the old table do not need any.
@@ -310,10 +264,6 @@ class OnlineMove:
                 first=rows,
                 fix="write the column into these rows, or delete them, and run the upgrade again",
             )
-
-    def _drop_new_key_table(self) -> None:
-        if self._new_key_table:
-            self.source.run(drop_table(self._new_key_table))
 
     # --- phases -----------------------------------------------------------------------------------
 

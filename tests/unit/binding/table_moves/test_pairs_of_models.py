@@ -105,7 +105,6 @@ class Indexed(Base, table="indexed"):
     [
         (RandomlySalted, "random salt"),
         (Named, "numbers of names"),
-        (Periods, "table for each period"),
         (Packed, "stored as a cell"),
         (Typed, "record types"),
         (TypedHost, "record types"),
@@ -122,6 +121,21 @@ def test_models_whose_rows_cannot_be_moved_are_refused(
 
     assert reason in caught.value.reason
     assert (caught.value.model, bool(caught.value.fix)) == (model.__name__, True)
+
+
+@pytest.mark.parametrize(
+    ("pair", "reason"),
+    [((Periods, Good), "table for each period"), ((Good, Periods), "decides the period")],
+    ids=["from tables of periods", "to periods that old keys do not show"],
+)
+def test_periods_that_old_keys_do_not_show_are_refused(
+    pair: tuple[type[Model], type[Model]], reason: str
+) -> None:
+    with pytest.raises(ConfigurationError, match="cannot be moved while programs") as caught:
+        between(*pair)
+
+    assert reason in caught.value.reason
+    assert (caught.value.model, "exclusively" in caught.value.fix) == ("Periods", True)
 
 
 class Summing(Base, table="summing"):
