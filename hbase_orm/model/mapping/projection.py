@@ -17,7 +17,7 @@ from typing import Any
 from hbase_orm.codecs.inline import decode_source
 from hbase_orm.codecs.source import MISFITS, Scope, literal
 from hbase_orm.errors import CodecError, MissingCellError
-from hbase_orm.model.mapping.mapping import corrupt
+from hbase_orm.model.mapping.hydrators import corrupt
 from hbase_orm.ops import Row
 from hbase_orm.schema import ColumnSchema, EntryExpr, Expr, TableSchema, absent_value, stored_column
 
