@@ -12,7 +12,18 @@ import platform
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 
-from benchmarks import fanout, guarded, keys, load, moving, newest, planning, pushdown, scan
+from benchmarks import (
+    fanout,
+    guarded,
+    keys,
+    load,
+    moving,
+    newest,
+    planning,
+    pushdown,
+    reading,
+    scan,
+)
 from benchmarks.models import (
     HandEntry,
     HandReading,
@@ -34,6 +45,9 @@ JOBS: dict[str, Callable[[Place], str]] = {
     "guarded-updates": guarded.updates,
     "index-lookup": guarded.lookups,
     "scan": scan.scan,
+    "scan-sparse": reading.sparse,
+    "get-many": reading.by_key,
+    "wide-rows": reading.wide,
     "newest": newest.newest,
     "fanout": fanout.fanout,
     "pushdown": pushdown.pushdown,
@@ -49,6 +63,7 @@ MODELS = (
     HandReading,
     HandEntry,
     *moving.MODELS,
+    *reading.MODELS,
 )
 LOCAL_JOBS: dict[str, Callable[[int], str]] = {"keys": keys.keys}
 """Jobs that need no server; they take the number of repetitions."""

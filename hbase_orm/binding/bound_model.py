@@ -15,6 +15,7 @@ from hbase_orm.errors import CorruptRowError, RowKeyError, SchemaDriftError, Val
 from hbase_orm.gateway.checks import CELL_OVERHEAD_BYTES
 from hbase_orm.index.entries.targets import MARKER_VALUE, GuardedTable
 from hbase_orm.model import Model
+from hbase_orm.model.mapping.hydrators import Hydrator
 from hbase_orm.ops import MAX_CELL_BYTES, MAX_ROW_KEY_BYTES, ListedRow, Protocol, Row
 from hbase_orm.query import Select, Shapes
 from hbase_orm.record.differences import Difference
@@ -273,18 +274,19 @@ class BoundModel:
         if self.kinds is not None or self.context is not None or not self.tables.is_only:
             return lambda row: self.with_table_of_row(row).hydrate(row, loaded)
         hydrator, origin = self.model.__mapping__.hydrator, self.origin
-        listed: tuple[bytes, ...] | None = None
-        make = plain = hydrator(loaded, None)
+        plain = hydrator(loaded, None)
+        last: tuple[tuple[bytes, ...] | None, Hydrator] = (None, plain)
 
         def hydrate(row: Row) -> Any:
-            nonlocal listed, make
-            if not isinstance(row, ListedRow):
-                obj = plain(row)
-            else:
+            nonlocal last
+            if isinstance(row, ListedRow):
+                listed, make = last
                 if row.listed is not listed:
-                    listed = row.listed
-                    make = hydrator(loaded, listed)
+                    make = hydrator(loaded, row.listed)
+                    last = row.listed, make
                 obj = make(row)
+            else:
+                obj = plain(row)
             obj.__state__.origin = origin
             return obj
 

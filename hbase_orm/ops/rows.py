@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, NamedTuple
+
+_INT64 = struct.Struct(">q")
 
 
 class Cell(NamedTuple):
@@ -72,11 +75,12 @@ class ListedRow(Row):
             raise AttributeError(name)
         values = self.fields[VALUE_FIELD::FIELDS_PER_CELL]
         stamps = self.fields[STAMP_FIELD::FIELDS_PER_CELL]
-        self.cells = {
-            column: Cell(value, int.from_bytes(stamp, "big", signed=True))
-            for column, value, stamp in zip(self.listed, values, stamps, strict=True)
-            if stamp is not None
-        }
+        # To call `Cell` would take twice as long.
+        new, unpack, cells = tuple.__new__, _INT64.unpack, dict[bytes, Cell]()
+        for column, value, stamp in zip(self.listed, values, stamps, strict=True):
+            if stamp is not None:
+                cells[column] = new(Cell, (value, *unpack(stamp)))
+        self.cells = cells
         return self.cells
 
     @property
@@ -90,8 +94,8 @@ class ListedRow(Row):
     @property
     def content_bytes(self) -> int:
         """The size of the key, the columns and the values in bytes."""
-        values = [value for value in self.fields[VALUE_FIELD::FIELDS_PER_CELL] if value is not None]
-        return sum(map(len, (self.key, *self.columns, *values)))
+        values = filter(None, self.fields[VALUE_FIELD::FIELDS_PER_CELL])
+        return len(self.key) + sum(map(len, self.columns)) + sum(map(len, values))
 
     def with_cells(self, cells: dict[bytes, Cell]) -> Row:
         """Return a row with this key and other cells."""

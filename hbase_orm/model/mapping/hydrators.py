@@ -77,13 +77,8 @@ def _compile_hydrator(
     if hidden:
         without = scope.bind(partial(_without, hidden), "without")
         lines.append(f"    row = {without}(row)")
-    values = None
-    if listed is None:
-        lines.append("    get = row.cells.get")
-    else:
-        values = {column: f"c{place}" for place, column in enumerate(listed)}
-        targets = "".join(f"{value}, " for value in values.values())
-        lines.append(f"    ({targets}) = row.fields[{VALUE_FIELD}::{FIELDS_PER_CELL}]")
+    first, values = values_source(listed)
+    lines.append(first)
     lines.append("    try:")
     for column in columns:
         lines += _reading(column, _absent(column, scope), scope, values)
@@ -111,32 +106,58 @@ def read_columns(schema: TableSchema) -> list[ColumnSchema]:
     return [column for column in schema.columns if column.name not in schema.layout.decoded]
 
 
+def values_source(listed: Listed | None) -> tuple[str, Mapping[bytes, str] | None]:
+    """Return the source line before those of `cell_lines`, and their last argument.
+
+    Args:
+        listed: The columns of the `ListedRow`s to read; None for other rows.
+    """
+    if listed is None:
+        return "    get = row.cells.get", None
+    values = {column: f"c{place}" for place, column in enumerate(listed)}
+    targets = "".join(f"{value}, " for value in values.values())
+    return f"    ({targets}) = row.fields[{VALUE_FIELD}::{FIELDS_PER_CELL}]", values
+
+
+def cell_lines(
+    column: bytes,
+    present: Callable[[str], Sequence[str]],
+    absent: Sequence[str],
+    values: Mapping[bytes, str] | None,
+) -> list[str]:
+    """Return the source lines that read the cell of one column, inside of a `try`.
+
+    Args:
+        column: The column.
+        present: A function that takes the name of the variable with the cell's value, and returns
+            source lines.
+        absent: The source lines for a row without such a cell.
+        values: The variable of each column that has one. If None, `get` returns the cells.
+    """
+    value = "data" if values is None else values.get(column)
+    if value is None:
+        return [f"        {line}" for line in absent]
+    lines = [f"            {line}" for line in present(value)]
+    if absent:
+        lines += ["        else:", *(f"            {line}" for line in absent)]
+    if values is not None:
+        return [f"        if {value} is not None:", *lines]
+    get = f"        cell = get({literal(column)})"
+    return [get, "        if cell is not None:", "            data = cell.value", *lines]
+
+
 def _reading(
     column: ColumnSchema,
     absent: Sequence[str],
     scope: Scope,
     values: Mapping[bytes, str] | None,
 ) -> list[str]:
-    """Return the source lines that read a field from its cell.
+    """Return the source lines that read a field from its cell, see `cell_lines`."""
 
-    Args:
-        column: The field's column.
-        absent: The source lines for a row without such a cell.
-        scope: The global names of the generated function.
-        values: The variable of each column that has one. If None, `get` returns the cells.
-    """
-    value = "data" if values is None else values.get(column.column)
-    if value is None:
-        return [f"        {line}" for line in absent]
-    present = [
-        f"            d[{literal(column.name)}] = {decode_source(column.codec, value, scope)}"
-    ]
-    if absent:
-        present += ["        else:", *(f"            {line}" for line in absent)]
-    if values is not None:
-        return [f"        if {value} is not None:", *present]
-    get = f"        cell = get({literal(column.column)})"
-    return [get, "        if cell is not None:", "            data = cell.value", *present]
+    def present(value: str) -> list[str]:
+        return [f"d[{literal(column.name)}] = {decode_source(column.codec, value, scope)}"]
+
+    return cell_lines(column.column, present, absent, values)
 
 
 def _absent(column: ColumnSchema, scope: Scope) -> list[str]:

@@ -20,6 +20,7 @@ from hbase_orm import (
     key,
 )
 from hbase_orm.errors import CorruptRowError
+from hbase_orm.model.mapping.projection import reader_of
 from hbase_orm.ops import Cell, Row
 from hbase_orm.schema import NO_FIELDS
 from tests.support.listed_rows import listed
@@ -70,6 +71,22 @@ def test_an_object_of_a_listed_row_is_that_of_the_row(
 
     assert made.__dict__ == expected.__dict__
     assert made.__state__.row == expected.__state__.row
+
+
+@pytest.mark.parametrize("read", [row(l=LINE, n=b"x", z=ZONE), row(l=LINE), row()])
+@pytest.mark.parametrize("columns", [COLUMNS, COLUMNS[::-1], (*COLUMNS, b"d:x")])
+def test_selected_values_of_a_listed_row_are_those_of_the_row(
+    read: Row, columns: tuple[bytes, ...]
+) -> None:
+    values = reader_of(Stop, [Stop.zone, Stop.name, Stop.line, Stop.note])
+
+    assert values(listed(read, columns)) == values(read)
+    assert values(listed(read, (b"d:l",) if len(read.cells) < 3 else COLUMNS)) == values(read)
+
+
+def test_a_selected_value_that_does_not_decode_is_named() -> None:
+    with pytest.raises(CorruptRowError, match="does not decode"):
+        reader_of(Stop, [Stop.line])(listed(row(l=b"\x00")))
 
 
 def test_columns_that_no_row_has_are_absent() -> None:
