@@ -19,6 +19,7 @@ KEYS: Final = 1_000
 ROUNDS: Final = 10
 WIDE_ROWS: Final = 30
 COLUMNS: Final = 1_000
+_INT64_BYTES: Final = 8
 
 
 class SparseSample(Model, table="bench_sparse"):
@@ -157,8 +158,12 @@ def wide(place: Place) -> str:
         cells = 0
         for number in range(WIDE_ROWS):
             row = table.row(struct.pack(">Q", number))
-            # The model's rows also have a marker, an empty cell.
-            read = {c[2:].decode(): struct.unpack(">Q", v)[0] for c, v in row.items() if v}
+            # The model's rows also have a marker of another width.
+            read = {
+                c[2:].decode(): struct.unpack(">Q", v)[0]
+                for c, v in row.items()
+                if len(v) == _INT64_BYTES
+            }
             cells += len(read)
         connection.close()
         return cells
