@@ -22,6 +22,7 @@ from benchmarks import (
     newest,
     planning,
     pushdown,
+    reading,
     scan,
 )
 from benchmarks.models import (
@@ -45,6 +46,9 @@ JOBS: dict[str, Callable[[Place], str]] = {
     "guarded-updates": guarded.updates,
     "index-lookup": guarded.lookups,
     "scan": scan.scan,
+    "scan-sparse": reading.sparse,
+    "get-many": reading.by_key,
+    "wide-rows": reading.wide,
     "newest": newest.newest,
     "fanout": fanout.fanout,
     "pushdown": pushdown.pushdown,
@@ -60,6 +64,7 @@ MODELS = (
     HandReading,
     HandEntry,
     *moving.MODELS,
+    *reading.MODELS,
 )
 LOCAL_JOBS: dict[str, Callable[[int], str]] = {"keys": keys.keys, "imports": imports.imports}
 """Jobs that need no server; they take the number of repetitions."""

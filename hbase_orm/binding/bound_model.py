@@ -15,7 +15,8 @@ from hbase_orm.errors import CorruptRowError, RowKeyError, SchemaDriftError, Val
 from hbase_orm.gateway.checks import CELL_OVERHEAD_BYTES
 from hbase_orm.index.entries.targets import MARKER_VALUE, GuardedTable
 from hbase_orm.model import Model
-from hbase_orm.ops import MAX_CELL_BYTES, MAX_ROW_KEY_BYTES, Protocol, Row
+from hbase_orm.model.mapping.hydrators import Hydrator
+from hbase_orm.ops import MAX_CELL_BYTES, MAX_ROW_KEY_BYTES, ListedRow, Protocol, Row
 from hbase_orm.query import Select, Shapes
 from hbase_orm.record.differences import Difference
 from hbase_orm.rowkey import DecodedKey, KeyContext, KeyLayout
@@ -233,6 +234,11 @@ class BoundModel:
         del held  # so that the names stayed available for `decode`
         return decoded
 
+    @property
+    def shows_every_row(self) -> bool:
+        """Whether every row of the table holds an object of the model."""
+        return self.is_own is None and not self.schema.has_guards
+
     def exists(self, row: Row) -> bool:
         """Return whether a row holds an object of the model.
 
@@ -241,7 +247,7 @@ class BoundModel:
         """
         if self.is_own is not None and not self.is_own(row.key):
             return False
-        return self.schema.shows_row(row.cells)
+        return self.schema.shows_row(row.columns)
 
     def hydrate(self, row: Row, loaded: frozenset[str] = NO_FIELDS) -> Any:
         """Return an object from a row that was read with the deferred fields in `loaded`.
@@ -251,7 +257,9 @@ class BoundModel:
         """
         model = self.model if self.kinds is None else self.kinds(row.key)
         mapping = model.__mapping__
-        hydrate = mapping.hydrator(loaded) if loaded else mapping.hydrate
+        listed = row.listed if isinstance(row, ListedRow) else None
+        is_usual = listed is None and not loaded
+        hydrate = mapping.hydrate if is_usual else mapping.hydrator(loaded, listed)
         try:
             obj = hydrate(row) if self.context is None else hydrate(row, self.context)
         except CorruptRowError as error:
@@ -261,6 +269,29 @@ class BoundModel:
             raise CorruptRowError(error.text, fix=error.fix, **details) from error
         obj.__state__.origin = self.origin
         return obj
+
+    def hydrator(self, loaded: frozenset[str]) -> Callable[[Row], Any]:
+        """Return a function like `hydrate` for many rows, of any of the model's tables."""
+        if self.kinds is not None or self.context is not None or not self.tables.is_only:
+            return lambda row: self.with_table_of_row(row).hydrate(row, loaded)
+        hydrator, origin = self.model.__mapping__.hydrator, self.origin
+        plain = hydrator(loaded, None)
+        last: tuple[tuple[bytes, ...] | None, Hydrator] = (None, plain)
+
+        def hydrate(row: Row) -> Any:
+            nonlocal last
+            if isinstance(row, ListedRow):
+                listed, make = last
+                if row.listed is not listed:
+                    make = hydrator(loaded, row.listed)
+                    last = row.listed, make
+                obj = make(row)
+            else:
+                obj = plain(row)
+            obj.__state__.origin = origin
+            return obj
+
+        return hydrate
 
     def cells(self, obj: Model, key: bytes, *, is_whole: bool = True) -> dict[bytes, bytes]:
         """Return the cells of an object's fields that are not None, with the marker if needed.

@@ -101,9 +101,7 @@ def pace_of(plan: ScanPlan | SaltedScanPlan | IndexPlan) -> Pace:
 
 
 def _bytes_of(row: Row) -> int:
-    return len(row.key) + sum(
-        len(column) + len(cell.value) + _CELL_BYTES for column, cell in row.cells.items()
-    )
+    return row.content_bytes + _CELL_BYTES * len(row.columns)
 
 
 class RangeReader:

@@ -29,6 +29,7 @@ from hbase_orm.model.fields.dynamics import dynamic
 from hbase_orm.model.fields.fields import Key, Mapped, column, key
 from hbase_orm.model.fields.hooks import Hooks, hooks_of
 from hbase_orm.model.fields.related import Relation, related
+from hbase_orm.model.mapping.hydrators import hydrators
 from hbase_orm.model.mapping.mapping import Mapping as CompiledMapping
 from hbase_orm.model.mapping.mapping import (
     checkers,
@@ -36,7 +37,6 @@ from hbase_orm.model.mapping.mapping import (
     compile_initializer,
     compile_key_encoder,
     dehydrator_of_loaded,
-    hydrators,
 )
 from hbase_orm.model.printing import is_shown, shown
 from hbase_orm.model.refusals import (
@@ -122,7 +122,7 @@ class Model:
                 if cls.__schema__.record_types is None
                 else refuse_object
             ),
-            hydrate=hydrator(NO_FIELDS),
+            hydrate=hydrator(NO_FIELDS, None),
             hydrator=hydrator,
             dehydrate=compile_dehydrator(cls.__schema__),
             dehydrate_loaded=dehydrator_of_loaded(cls.__schema__),

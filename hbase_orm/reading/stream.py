@@ -278,11 +278,12 @@ def _objects(
     check = bound.matches.of(conditions)
     loaded = loaded_by(stmt, bound.schema) if bound.defers else NO_FIELDS
     is_usual = stmt.entries is None and stmt.times is None and not stmt.is_timeline
+    hydrate, exists, shows_every_row = bound.hydrator(loaded), bound.exists, bound.shows_every_row
     for page in pages:
         for row in page:
-            if not bound.exists(row):
+            if not (shows_every_row or exists(row)):
                 continue
-            obj = bound.with_table_of_row(row).hydrate(row, loaded)
+            obj = hydrate(row)
             if check is not None and not check(obj.__dict__):
                 continue
             if not is_usual:

@@ -95,7 +95,7 @@ class _EntryReader:
                 self._observer.note_extra_rows(1)
                 cells.update(read.cells)
                 row = _stale_like(read, row)
-        return replace(row, cells=cells)
+        return row.with_cells(cells)
 
 
 def _narrowed(plan: Plan, columns: tuple[bytes, ...]) -> Plan:
@@ -178,7 +178,7 @@ def _with_columns(chosen: Plan, bound: BoundModel, columns: tuple[bytes, ...], e
         whole = [full.get((table, row.key)) for table, row in zip(tables, rows, strict=True)]
         yield Emit(
             [
-                replace(_stale_like(read, row), cells={} if read is None else read.cells)
+                _stale_like(read, row).with_cells({} if read is None else read.cells)
                 for row, read in zip(rows, whole, strict=True)
             ]
         )

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from hbase_orm.binding.bound_model import BoundModel
 from hbase_orm.errors import CodecError, RowKeyError, ValidationError
-from hbase_orm.model.mapping.mapping import corrupt
+from hbase_orm.model.mapping.hydrators import corrupt
 from hbase_orm.ops import Row
 from hbase_orm.schema import ColumnSchema, TableSchema
 from hbase_orm.schema.absent import absent_value_in_entries

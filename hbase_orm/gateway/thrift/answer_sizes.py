@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from hbase_orm.gateway.checks import without_quoted
-from hbase_orm.ops import Row, Scan, StaleRow
+from hbase_orm.ops import ListedRow, Row, Scan, StaleRow
 
 ANSWER_BYTES: Final = 2 << 20
 """The intended size of one answer in bytes; HBase's own scanners fetch as much per request."""
@@ -180,7 +180,7 @@ class Pieces:
         self._last_count = min(self.portion.count, wanted)
         return self._last_count
 
-    def join(self, results: list[Row]) -> list[Row]:
+    def join(self, results: Sequence[Row]) -> list[Row]:
         """Join the results of a call, and return the rows that are complete.
 
         A result with fewer than `batch_cells` cells ends its row. If the last of `results` has
@@ -188,13 +188,15 @@ class Pieces:
         continues. Empty `results` mean the end of the scan, so the kept row is complete.
         """
         if self.batch_cells is None:
-            return results
+            return list(results)
         begun, self._begun = self._begun, None
         if not results:
             return [] if begun is None else [begun]
         rows = [] if begun is None else [begun]
         for result in results:
             if rows and rows[-1].key == result.key:
+                if isinstance(rows[-1], ListedRow):  # its fields would lack the cells to come
+                    rows[-1] = Row(result.key, rows[-1].cells)
                 rows[-1].cells.update(result.cells)
             else:
                 rows.append(result)
@@ -202,7 +204,7 @@ class Pieces:
             stale = {result.key for result in results if isinstance(result, StaleRow)}
             rows = [StaleRow(row.key, row.cells) if row.key in stale else row for row in rows]
         self._results_per_row = -(-len(results) // len(rows))
-        if len(results[-1].cells) >= self.batch_cells:
+        if len(results[-1].columns) >= self.batch_cells:
             self._begun = rows.pop()
         return rows
 

@@ -8,28 +8,24 @@ by cell, and raise an error or convert the value.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from itertools import takewhile
 from typing import Any
 
-from hbase_orm.codecs.inline import decode_source, encode_source, refuses_none, settled_source
+from hbase_orm.codecs.inline import encode_source, refuses_none, settled_source
 from hbase_orm.codecs.source import MISFITS, Scope, literal, renamed
-from hbase_orm.errors import CodecError, CorruptRowError, ValidationError
+from hbase_orm.errors import CodecError, ValidationError
 from hbase_orm.model.fields.validation import validated
 from hbase_orm.model.mapping.entries import (
     checked_entries,
     entry_cells,
-    read_entries,
-    reading_lines,
     writing_lines,
 )
+from hbase_orm.model.mapping.hydrators import Hydrator, HydratorOf
 from hbase_orm.model.state import SetState, state_lines
-from hbase_orm.ops import Cell, Row
 from hbase_orm.schema import ColumnSchema, TableSchema
 
-Hydrator = Callable[..., Any]
 Dehydrator = Callable[[dict[str, Any]], dict[bytes, bytes]]
 
 
@@ -42,7 +38,8 @@ class Mapping:
         hydrate: A function that makes an object from a row that was read without deferred columns.
             Its second argument is the `KeyContext` if the row key needs one.
         hydrator: A function that takes the names of deferred fields, and returns a function like
-            `hydrate` for rows that were read with these fields.
+            `hydrate` for rows that were read with these fields. Its second argument is None; if it
+            is the columns of `ListedRow`s, the function is for such rows.
         dehydrate: A function from an object's `__dict__` to its cells. A field that is None has no
             cell.
         dehydrate_loaded: A function like `dehydrate`, for an object whose row lacked required
@@ -53,141 +50,10 @@ class Mapping:
 
     initialize: Callable[..., None]
     hydrate: Hydrator
-    hydrator: Callable[[AbstractSet[str]], Hydrator]
+    hydrator: HydratorOf
     dehydrate: Dehydrator
     dehydrate_loaded: Dehydrator
     encode_key: Callable[[dict[str, Any]], bytes]
-
-
-def hydrators(
-    cls: type, schema: TableSchema, set_state: SetState
-) -> Callable[[AbstractSet[str]], Hydrator]:
-    """Return a function that takes names of deferred fields and returns a hydrator.
-
-    The hydrator makes objects from rows that were read with these deferred fields. Names of fields
-    that are not deferred are ignored.
-    """
-    names = frozenset(column.name for column in schema.deferred)
-
-    @cache
-    def hydrator(loaded: frozenset[str]) -> Hydrator:
-        return _compile_hydrator(cls, schema, set_state, loaded)
-
-    return lambda loaded: hydrator(names & loaded)
-
-
-def _compile_hydrator(
-    cls: type,
-    schema: TableSchema,
-    set_state: SetState,
-    loaded: frozenset[str],
-) -> Hydrator:
-    """Return a function that makes an object from a row read with the deferred fields `loaded`."""
-    hidden = frozenset(each.column for each in schema.deferred if each.name not in loaded)
-    columns = [column for column in read_columns(schema) if column.column not in hidden]
-    scope = Scope(new=cls.__new__, cls=cls, MISFITS=MISFITS)
-    scope.values["decode_key"] = schema.layout.decode_parts
-    scope.values["read_plainly"] = partial(_read_plainly, schema, columns)
-    targets = "".join(f"d[{literal(name)}], " for name in schema.layout.decoded)
-    lines = ["def hydrate(row, context=None):", "    obj = new(cls)", "    d = obj.__dict__"]
-    lines += [f"    ({targets}) = decode_key(row.key, context)"]
-    if hidden:
-        without = scope.bind(partial(_without, hidden), "without")
-        lines.append(f"    row = {without}(row)")
-    lines += ["    get = row.cells.get", "    try:"]
-    for column in columns:
-        lines += [*_present(column, scope), *_absent(column, scope)]
-    for number in schema.numbers:  # without a cell, the descriptor returns 0
-        lines += _present(number, scope)
-    lines += reading_lines(schema, scope)
-    lines += ["        pass", "    except MISFITS:", "        row = read_plainly(d, row)"]
-    lines += [*state_lines("obj", "row", scope, set_state, loaded), "    return obj"]
-    hydrate: Hydrator = scope.compiled(lines, "hydrate")
-    return hydrate
-
-
-def _without(hidden: frozenset[bytes], row: Row) -> Row:
-    """Return a row without the cells of deferred fields, which a scan returns with empty values."""
-    if hidden.isdisjoint(row.cells):
-        return row
-    return Row(row.key, {name: cell for name, cell in row.cells.items() if name not in hidden})
-
-
-def read_columns(schema: TableSchema) -> list[ColumnSchema]:
-    """Return the columns from which fields are read.
-
-    A key field that can be decoded from the row key is not read from its column.
-    """
-    return [column for column in schema.columns if column.name not in schema.layout.decoded]
-
-
-def _present(column: ColumnSchema, scope: Scope) -> list[str]:
-    return [
-        f"        cell = get({literal(column.column)})",
-        "        if cell is not None:",
-        "            data = cell.value",
-        f"            d[{literal(column.name)}] = {decode_source(column.codec, 'data', scope)}",
-    ]
-
-
-def _absent(column: ColumnSchema, scope: Scope) -> list[str]:
-    if column.nullable:
-        return ["        else:", f"            d[{literal(column.name)}] = None"]
-    if not column.has_default:
-        return []
-    with_default = scope.bind(partial(_with_default, column), "with_default")
-    return ["        else:", f"            row = {with_default}(d, row)"]
-
-
-def _with_default(column: ColumnSchema, values: dict[str, Any], row: Row) -> Row:
-    """Set a field that has no cell to its default; return the row with a cell for it."""
-    value = column.new_default()
-    values[column.name] = value
-    return Row(row.key, {**row.cells, column.column: Cell(column.codec.encode(value), 0)})
-
-
-def _read_plainly(
-    schema: TableSchema, columns: Sequence[ColumnSchema], values: dict[str, Any], row: Row
-) -> Row:
-    """Read the fields of a row into `values`, by calls to the codecs.
-
-    Return the row, with a cell added for each default that was used.
-
-    Raises:
-        CorruptRowError: A cell does not decode.
-    """
-    numbers = {column.name for column in schema.numbers}
-    for column in (*columns, *schema.numbers):
-        cell = row.cells.get(column.column)
-        try:
-            if cell is not None:
-                values[column.name] = column.codec.decode(cell.value)
-            elif column.name in numbers:
-                continue
-            elif column.nullable:
-                values[column.name] = None
-            elif column.has_default:
-                row = _with_default(column, values, row)
-        except CodecError as error:
-            raise corrupt(schema, row, column) from error
-    read_entries(schema, values, row)
-    return row
-
-
-def corrupt(schema: TableSchema, row: Row, column: ColumnSchema) -> CorruptRowError:
-    """Return the error for a row whose cell in `column` does not decode."""
-    cell = row.cells.get(column.column)
-    if cell is None:
-        return CorruptRowError("the row does not decode", model=schema.model_name, row=row.key)
-    return CorruptRowError(
-        "a stored cell does not decode as the model declares",
-        model=schema.model_name,
-        field=column.name,
-        row=row.key,
-        column=column.column,
-        codec=column.codec.name,
-        value=cell.value,
-    )
 
 
 def compile_dehydrator(schema: TableSchema) -> Dehydrator:

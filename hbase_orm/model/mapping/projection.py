@@ -10,15 +10,15 @@ If the row has no such cell, the value depends on the field:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
 from typing import Any
 
 from hbase_orm.codecs.inline import decode_source
-from hbase_orm.codecs.source import MISFITS, Scope, literal
+from hbase_orm.codecs.source import MISFITS, Scope
 from hbase_orm.errors import CodecError, MissingCellError
-from hbase_orm.model.mapping.mapping import corrupt
-from hbase_orm.ops import Row
+from hbase_orm.model.mapping.hydrators import Listed, cell_lines, corrupt, values_source
+from hbase_orm.ops import ListedRow, Row
 from hbase_orm.schema import ColumnSchema, EntryExpr, Expr, TableSchema, absent_value, stored_column
 
 Reader = Callable[..., tuple[Any, ...]]
@@ -39,6 +39,31 @@ def reader_of(model: Any, fields: Sequence[Expr[Any]]) -> Reader:
 
 @lru_cache(maxsize=_KEPT)
 def _reader(model: Any, names: tuple[str, ...], entries: tuple[ColumnSchema, ...]) -> Reader:
+    """Return a function that reads rows of both kinds, by a function for each kind."""
+    plain = _compiled(model, names, entries, None)
+    # One value, because threads share it.
+    last: tuple[Listed | None, Reader] = (None, plain)
+
+    def read_any(row: Row, context: Any = None) -> tuple[Any, ...]:
+        nonlocal last
+        if not isinstance(row, ListedRow):
+            return plain(row, context)
+        listed, read = last
+        if row.listed is not listed:
+            read = _compiled(model, names, entries, row.listed)
+            last = row.listed, read
+        return read(row, context)
+
+    return read_any
+
+
+@lru_cache(maxsize=_KEPT)
+def _compiled(
+    model: Any,
+    names: tuple[str, ...],
+    entries: tuple[ColumnSchema, ...],
+    listed: Listed | None,
+) -> Reader:
     schema: TableSchema = model.__schema__
     by_name = {**schema.column_by_name, **{entry.name: entry for entry in entries}}
     decoded = schema.layout.decoded
@@ -52,9 +77,10 @@ def _reader(model: Any, names: tuple[str, ...], entries: tuple[ColumnSchema, ...
     columns = {name: by_name[name] for name in names if name not in decoded}
     if columns:
         scope.values["read_plainly"] = partial(_read_plainly, schema, tuple(columns.values()))
-        lines += ["    get = row.cells.get", "    try:"]
+        first, values = values_source(listed)
+        lines += [first, "    try:"]
         for name, column in columns.items():
-            lines += _from_cell(schema, column, places[name], scope)
+            lines += _from_cell(schema, column, places[name], scope, values)
         targets = "".join(f"{places[name]}, " for name in columns)
         lines += ["    except MISFITS:", f"        ({targets}) = read_plainly(row)"]
     lines.append(f"    return ({''.join(f'{place}, ' for place in places.values())})")
@@ -62,18 +88,21 @@ def _reader(model: Any, names: tuple[str, ...], entries: tuple[ColumnSchema, ...
     return reader
 
 
-def _from_cell(schema: TableSchema, column: ColumnSchema, place: str, scope: Scope) -> list[str]:
-    data = scope.local("data")
+def _from_cell(
+    schema: TableSchema,
+    column: ColumnSchema,
+    place: str,
+    scope: Scope,
+    values: Mapping[bytes, str] | None,
+) -> list[str]:
     absent = scope.bind(partial(absent_value, schema, column), "absent")
     constant = "0" if column in schema.numbers else "None" if column.nullable else f"{absent}()"
-    return [
-        f"        cell = get({literal(column.column)})",
-        "        if cell is None:",
-        f"            {place} = {constant}",
-        "        else:",
-        f"            {data} = cell.value",
-        f"            {place} = {decode_source(column.codec, data, scope)}",
-    ]
+    return cell_lines(
+        column.column,
+        lambda data: [f"{place} = {decode_source(column.codec, data, scope)}"],
+        [f"{place} = {constant}"],
+        values,
+    )
 
 
 def _read_plainly(

@@ -24,6 +24,7 @@ from hbase_orm.gateway.thrift.decoding.answers import (
     Needed,
 )
 from hbase_orm.gateway.thrift.decoding.incoming import GarbledAnswerError, Incoming
+from hbase_orm.gateway.thrift.decoding.row_patterns import RowPatterns
 
 # --- the binary protocol --------------------------------------------------------------------------
 
@@ -44,7 +45,16 @@ _WIDTHS: Final = {
 
 
 class BinaryReader(AnswerReader):
-    """Reads answers in Thrift's binary protocol."""
+    """Reads answers in Thrift's binary protocol.
+
+    Attributes:
+        row_patterns: The patterns for the rows of this connection's answers.
+    """
+
+    def __init__(self, incoming: Incoming, needed: Needed) -> None:
+        """Read from `incoming`; `needed` has the required fields of each struct class."""
+        super().__init__(incoming, needed)
+        self.row_patterns = RowPatterns()
 
     def message_begin(self) -> tuple[bytes, int, int]:
         """Read the head of a message; return the method name, the kind and the sequence id."""

@@ -1,18 +1,15 @@
 """Fast readers of rows and cells in the binary protocol, for scans.
 
-The rows of an answer mostly have the same columns. So the layout of the last row is tried first.
-All constant bytes between two values are then compared in one step. Only the key, the values and
-the timestamps are decoded. A row with another layout is read cell by cell. If a row has not arrived
-completely, the reader waits for more bytes. The bytes after each value show whether the value's
-length was right.
+Rows with usual columns are taken by patterns (`row_patterns`), other rows are read cell by cell. If
+a row has not arrived completely, the reader waits for more bytes. The bytes after each value show
+whether the value's length was right.
 """
 
 from __future__ import annotations
 
 import struct
 from collections.abc import Callable
-from functools import lru_cache, partial
-from itertools import pairwise
+from functools import partial
 from typing import Any, Final
 
 from hbase_orm.gateway.thrift.decoding.answers import (
@@ -36,94 +33,14 @@ _LENGTH = struct.Struct(">I").unpack_from
 # Each of them reads the type of a field, skips the field's number, and reads what follows.
 _TEXT = struct.Struct(">B2xI").unpack_from
 _STAMP = struct.Struct(">B2xqB").unpack_from
-_LAST_STAMP = struct.Struct(">B2xq2s").unpack_from
 _MAP = struct.Struct(">B2xBBI").unpack_from
-
-_TEXT_1: Final = b"\x0b\x00\x01"
-_CELLS: Final = b"\x0d\x00\x02\x0b\x0c"
-_ENDS: Final = b"\x00\x00"
 
 _TEXT_HEAD_BYTES: Final = 7
 _MAP_HEAD_BYTES: Final = 9
 _STAMP_BYTES: Final = 12
-_LAST_STAMP_BYTES: Final = 13
 
-_MOST_COLUMNS: Final = 100
-"""The largest number of columns of a row whose layout is used for the following rows."""
-
-_Step = tuple[bytes, bytes, Callable[[bytes, int], tuple[int, int, bytes, int]], int]
-
-
-class _RowLayout:
-    """Reads rows that have the same columns, by comparing the constant bytes between the values."""
-
-    __slots__ = ("_last", "_start", "_steps")
-
-    def __init__(self, names: tuple[bytes, ...]) -> None:
-        """Prepare to read rows that have the columns `names`, in this order."""
-        self._start = _CELLS + len(names).to_bytes(4, "big") + _constant(names[0])
-        self._steps = [_step(*pair) for pair in pairwise(names)]
-        self._last = names[-1]
-
-    def read(self, data: bytes, position: int, most: int, rows: list[Row]) -> tuple[int, bool]:
-        """Append to `rows` up to `most` rows of this layout, which start at `position` in `data`.
-
-        Returns:
-            The position of the first row that was not added. The second value is True if this row
-            has not arrived completely.
-        """
-        start, steps, last = self._start, self._steps, self._last
-        # To create a `Cell` by calling its class takes as much time as reading it.
-        new, cell = tuple.__new__, Cell
-        try:
-            for _ in range(most):
-                kind, length = _TEXT(data, position)
-                at = position + _TEXT_HEAD_BYTES + length
-                if kind != STRING or not length or not data.startswith(start, at):
-                    break
-                key = data[position + _TEXT_HEAD_BYTES : at]
-                at += len(start)
-                (length,) = _LENGTH(data, at)
-                at += 4
-                cells = {}
-                for name, constant, unpack, size in steps:
-                    end = at + length
-                    kind, stamp, stamp_end, length = unpack(data, end)
-                    if kind != I64 or stamp_end != constant:
-                        return position, False
-                    cells[name] = new(cell, (data[at:end], stamp))
-                    at = end + size
-                end = at + length
-                kind, stamp, stamp_end = _LAST_STAMP(data, end)
-                if kind != I64 or stamp_end != _ENDS:
-                    break
-                cells[last] = new(cell, (data[at:end], stamp))
-                rows.append(Row(key, cells))
-                position = end + _LAST_STAMP_BYTES
-        except struct.error:
-            return position, True
-        return position, False
-
-
-def _constant(name: bytes) -> bytes:
-    """Return the bytes that come before the length of the value of column `name`."""
-    return len(name).to_bytes(4, "big") + name + _TEXT_1
-
-
-@lru_cache(maxsize=1024)
-def _step(name: bytes, following: bytes) -> _Step:
-    """Return how to read the bytes between the value of column `name` and that of `following`.
-
-    Returns:
-        The column `name`, and the constant bytes before the length of the second value. Then a
-        function that unpacks all bytes between the two values, and the number of these bytes.
-    """
-    constant = b"\x00" + _constant(following)
-    form = struct.Struct(f">B2xq{len(constant)}sI")
-    return name, constant, form.unpack_from, form.size
-
-
-_look_of = lru_cache(maxsize=256)(_RowLayout)
+_MOST_OTHERS: Final = 128
+"""How many rows, at most, are read cell by cell before the pattern is tried again."""
 
 
 def read_rows(reader: AnswerReader, size: int, depth: int) -> list[Row]:
@@ -136,14 +53,20 @@ def read_rows(reader: AnswerReader, size: int, depth: int) -> list[Row]:
         new: Callable[[], Any] = partial(Row.__new__, DecodedRow)
         return [reader.read_struct(new(), depth) for _ in range(size)]
     rows: list[Row] = []
-    incoming = reader.incoming
+    incoming, patterns = reader.incoming, reader.row_patterns
+    others = 1
     while len(rows) < size:
         before = len(rows)
         data, position = incoming.data, incoming.position
-        position, is_cut = _rows_there(data, position, size - before, rows)
-        if len(rows) > before + 1 and not is_cut:
-            look = _look_of(tuple(rows[-1].cells))
-            position, is_cut = look.read(data, position, size - len(rows), rows)
+        if patterns.current is not None:
+            position = patterns.current.take(data, position, size - before, rows)
+        taken = len(rows)
+        if taken > before:
+            others = 1
+        position, is_cut = _rows_there(data, position, min(others, size - taken), rows)
+        if len(rows) > taken:
+            patterns.note(rows[taken:])
+            others = min(2 * others, _MOST_OTHERS)
         incoming.position = position
         rest_bytes = len(data) - position
         if is_cut and rest_bytes < CHUNK_BYTES:
@@ -155,14 +78,13 @@ def read_rows(reader: AnswerReader, size: int, depth: int) -> list[Row]:
 
 
 def _rows_there(data: bytes, position: int, most: int, rows: list[Row]) -> tuple[int, bool]:
-    """Append to `rows` the rows that have arrived, up to two successive rows with equal columns.
+    """Append to `rows` up to `most` rows that have arrived, read cell by cell.
 
     Returns:
         The position of the first row that was not added. The second value is True if this row has
         not arrived completely.
     """
     new, cell = tuple.__new__, Cell
-    before = None
     try:
         for _ in range(most):
             kind, length = _TEXT(data, position)
@@ -188,9 +110,6 @@ def _rows_there(data: bytes, position: int, most: int, rows: list[Row]) -> tuple
                 break
             rows.append(Row(key, cells))
             position = start + 1
-            if size <= _MOST_COLUMNS and before == size and rows[-2].cells.keys() == cells.keys():
-                break
-            before = size
     except struct.error:
         return position, True
     return position, False

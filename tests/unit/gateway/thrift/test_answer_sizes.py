@@ -17,6 +17,7 @@ from hbase_orm.gateway.thrift.answer_sizes import (
     portions,
 )
 from hbase_orm.ops import Cell, KeyRange, Row, Scan, StaleRow
+from tests.support.listed_rows import listed
 
 _MEGABYTE = 1 << 20
 
@@ -175,6 +176,16 @@ def test_pieces_of_a_row_are_put_together_also_across_answers() -> None:
 
     assert joined == [[_row(b"a", 1)], [], [_row(b"b", *range(25))], [_row(b"c", *range(8))]]
     assert pieces.join([]) == []
+
+
+def test_pieces_whose_cells_are_not_made_yet_are_put_together() -> None:
+    pieces = Pieces(_scan(), AnswerSizes())
+    answers = [[listed(_row(b"b", *range(8)))], [listed(_row(b"b", *range(8, 12)))]]
+
+    _, (row,) = [pieces.join(answer) for answer in answers]
+
+    assert row == _row(b"b", *range(12))
+    assert type(row) is Row
 
 
 def test_a_row_is_stale_if_a_replica_returned_one_of_its_pieces() -> None:
