@@ -52,7 +52,7 @@ def imports(repetitions: int) -> str:
 
 def _cpu_ms(program: str) -> float:
     before = getrusage(RUSAGE_CHILDREN)
-    subprocess.run([sys.executable, "-c", program], stdout=subprocess.DEVNULL, check=True)  # noqa: S603
+    subprocess.run([sys.executable, "-c", program], stdout=subprocess.DEVNULL, check=True)  # noqa: S603  # own code
     after = getrusage(RUSAGE_CHILDREN)
     user_s = after.ru_utime - before.ru_utime
     system_s = after.ru_stime - before.ru_stime

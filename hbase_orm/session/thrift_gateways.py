@@ -46,7 +46,7 @@ def open_gateways(options: EngineOptions) -> tuple[Gateway, Thrift1Gateway]:
     routed = RoutedGateway(data=thrift1, atomic=thrift2)
     try:
         routed.execute_within(Ping(), options.timeout_s)  # asks both
-    except BaseException:
+    except BaseException:  # also an interrupt: the connections are closed, and it goes on
         routed.close()
         raise
     gateway = RetryingGateway(routed, attempts=options.retries + 1, timeout_s=options.timeout_s)

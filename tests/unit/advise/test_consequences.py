@@ -314,7 +314,7 @@ def test_a_value_of_more_than_ten_megabytes_is_refused() -> None:
 
 
 @pytest.mark.parametrize(("model", "is_read"), [(EagerPhoto, True), (MobPhoto, False)])
-def test_a_large_value_is_read_with_every_object(model: Any, is_read: bool) -> None:  # noqa: FBT001
+def test_a_large_value_is_read_with_every_object(model: Any, is_read: bool) -> None:  # noqa: FBT001  # a case
     """column-not-deferred."""
     with connect("memory://") as engine:
         engine.create_tables(model)
