@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from hbase_orm.binding.write_clock import wall_clock_ms
+from hbase_orm.errors import MigrationError, TableNotFoundError
 from hbase_orm.migrate.graph import RevisionGraph
 from hbase_orm.migrate.history import (
     AppliedRevision,
@@ -29,7 +30,14 @@ from hbase_orm.migrate.planning import (
     upgrade_work,
 )
 from hbase_orm.migrate.revisions import Direction
-from hbase_orm.migrate.runner import Finished, OnStep, RevisionRunner, StepProgress, migration_of
+from hbase_orm.migrate.runner import (
+    Finished,
+    OnStep,
+    RevisionRunner,
+    StepProgress,
+    migration_of,
+    release_tables,
+)
 from hbase_orm.migrate.runner_lock import RunnerLock
 from hbase_orm.migrate.scripts import Scripts
 from hbase_orm.migrate.targets import named_revisions
@@ -158,7 +166,8 @@ class Migrations:
     def stamp(self, *names: str) -> Current:
         """Record exactly these revisions and those before them as applied; nothing is run.
 
-        An interrupted position is forgotten, and edited files are recorded as they are.
+        An interrupted position is forgotten, and edited files are recorded as they are. Tables that
+        its run has left in exclusive use are released.
 
         Args:
             names: Each is "head", "heads", "base" (nothing is applied) or a revision.
@@ -177,6 +186,9 @@ class Migrations:
                 old = known.get(name)
                 new = AppliedRevision(checksum, lock.now_ms, lock.holder, is_stamped=True)
                 stamped[name] = new if old is None else replace(old, checksum=checksum)
+            position = lock.history.position
+            if position is not None and position.revision in graph.revisions:
+                release_tables(self._engine, graph.revisions[position.revision])
             lock.record(Change(moves=True, applied=stamped))
         return self.current()
 
@@ -217,18 +229,28 @@ class Migrations:
         )
 
     def _plan(self, works: list[RevisionWork], options: MigrationOptions) -> MigrationPlan:
-        steps = [
-            self._planned(step, options, is_continued=work.is_continued and not number)
-            for work in works
-            for number, step in enumerate(work.steps)
-        ]
+        steps: list[PlannedStep] = []
+        for work in works:
+            for number, step in enumerate(work.steps):
+                is_continued = work.is_continued and not number
+                estimate = self._estimate(step, options, is_first=not steps and not is_continued)
+                steps.append(_planned(step, estimate, is_continued=is_continued))
         return MigrationPlan(tuple(work.revision for work in works), tuple(steps))
 
-    def _planned(
-        self, step: RevisionStep, options: MigrationOptions, *, is_continued: bool
-    ) -> PlannedStep:
+    def _estimate(
+        self, step: RevisionStep, options: MigrationOptions, *, is_first: bool
+    ) -> Estimate:
+        """Return what a step will do and take; nothing is known of what a step before it makes."""
         migration = migration_of(self._engine, step, replace(options, dry_run=True), _silent_report)
-        estimate: Estimate = step.operation.estimate(migration)
-        reverse = step.operation.reverse()
-        reason = reverse.reason if isinstance(reverse, Irreversible) else ""
-        return PlannedStep(step, estimate, estimate.irreversible or reason, is_continued)
+        try:
+            return step.operation.estimate(migration)
+        except (MigrationError, TableNotFoundError):
+            if is_first:
+                raise
+            return Estimate((), None, None, None)
+
+
+def _planned(step: RevisionStep, estimate: Estimate, *, is_continued: bool) -> PlannedStep:
+    reverse = step.operation.reverse()
+    reason = reverse.reason if isinstance(reverse, Irreversible) else ""
+    return PlannedStep(step, estimate, estimate.irreversible or reason, is_continued)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -14,7 +15,13 @@ from hbase_orm.migrate.errors import (
 )
 from hbase_orm.migrate.graph import RevisionGraph
 from hbase_orm.migrate.history import MigrationHistory, Position
-from hbase_orm.migrate.operations.operation import Estimate, Irreversible, Operation
+from hbase_orm.migrate.operations.operation import (
+    CheckedOperation,
+    Estimate,
+    Irreversible,
+    Operation,
+    has_changed_nothing,
+)
 from hbase_orm.migrate.revisions import Direction, Revision
 from hbase_orm.migrate.targets import downgrade_target, upgrade_targets
 
@@ -135,8 +142,10 @@ def downgrade_work(
     position = history.position
     half_done = frozenset(() if position is None else (position.revision,))
     applied = history.applied.keys() | half_done
-    kept = downgrade_target(graph, applied, target)
-    undone = applied if kept is None else graph.with_descendants([kept]) & applied - {kept}
+    undone: AbstractSet[str] = half_done
+    if not half_done or target != "-1":  # else also where another branch is current
+        kept = downgrade_target(graph, applied, target)
+        undone = applied if kept is None else graph.with_descendants([kept]) & applied - {kept}
     if not half_done <= undone:
         raise _half_done(position, "downgrade")
     return _works(graph.in_order(undone)[::-1], Direction.DOWNGRADE, position)
@@ -157,7 +166,10 @@ def refuse_edited(graph: RevisionGraph, history: MigrationHistory) -> None:
                 revision=name,
                 fix="get the file from where the revision was applied, for example another branch",
             )
+    half_done = None if position is None else position.revision
     for name in edited(graph, history):
+        if name == half_done:  # its function may be corrected, see below
+            continue
         raise EditedRevisionError(
             "the file of an applied revision, or the records beside it, were edited",
             revision=name,
@@ -187,17 +199,14 @@ def steps_of(revision: Revision, direction: Direction) -> tuple[RevisionStep, ..
     Raises:
         IrreversibleStepError: A step cannot be undone.
     """
-    if direction is Direction.UPGRADE:
-        return tuple(
-            RevisionStep(revision, direction, index, operation)
-            for index, operation in enumerate(revision.operations)
-        )
-    steps = [_undoing(revision, index) for index in range(len(revision.operations))]
-    return tuple(reversed(steps))
+    steps = [_step(revision, direction, index) for index in range(len(revision.operations))]
+    return tuple(steps if direction is Direction.UPGRADE else reversed(steps))
 
 
-def _undoing(revision: Revision, index: int) -> RevisionStep:
+def _step(revision: Revision, direction: Direction, index: int) -> RevisionStep:
     operation = revision.operations[index]
+    if direction is Direction.UPGRADE:
+        return RevisionStep(revision, direction, index, operation)
     reverse = operation.reverse()
     if isinstance(reverse, Irreversible):
         raise IrreversibleStepError(
@@ -209,7 +218,7 @@ def _undoing(revision: Revision, index: int) -> RevisionStep:
             fix="go back to a later revision; or restore a snapshot of the tables, and then set "
             "the revision with 'hbase-orm stamp'",
         )
-    return RevisionStep(revision, Direction.DOWNGRADE, index, reverse)
+    return RevisionStep(revision, direction, index, reverse)
 
 
 def _works(
@@ -223,14 +232,25 @@ def _work(revision: Revision, direction: Direction, position: Position | None) -
     """Return what is left of a revision. A step that is interrupted is run, or undone, too."""
     if position is None or position.revision != revision.id:
         return RevisionWork(revision, direction, steps_of(revision, direction))
-    is_up = direction is Direction.UPGRADE
-    if is_up:
-        left = steps_of(revision, direction)[position.step :]
-    else:  # of the other steps nothing must be undone, so they may be irreversible
-        left = tuple(_undoing(revision, index) for index in range(position.step, -1, -1))
-    is_same = position.direction is direction
-    checkpoint = position.checkpoint if is_same else _turned(position.checkpoint)
+    checkpoint = position.checkpoint
+    indices = range(position.step, len(revision.operations))
+    if direction is Direction.DOWNGRADE:
+        indices = range(position.step, -1, -1)
+    if position.direction is not direction:
+        checkpoint = _turned(checkpoint)
+        if _has_nothing_to_undo(revision.operations[position.step], checkpoint):
+            indices, checkpoint = indices[1:], {}
+    # Of the other steps nothing must be undone, so they may be irreversible.
+    left = tuple(_step(revision, direction, index) for index in indices)
     return RevisionWork(revision, direction, left, checkpoint, is_continued=True)
+
+
+def _has_nothing_to_undo(operation: Operation, checkpoint: Mapping[str, str]) -> bool:
+    """Return whether an interrupted run in the other direction has changed nothing in its step."""
+    _, interrupted = own_position(checkpoint)
+    if interrupted is None or not isinstance(operation, CheckedOperation):
+        return False
+    return has_changed_nothing(interrupted)
 
 
 def _turned(checkpoint: Mapping[str, str]) -> dict[str, str]:

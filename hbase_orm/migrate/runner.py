@@ -115,7 +115,7 @@ class RevisionRunner:
     def _finish(self, work: RevisionWork) -> None:
         checkpoint = work.checkpoint
         if work.is_continued:
-            self._release_tables(work.steps[0])
+            release_tables(self._engine, work.revision, self._options, self._report_alive)
         for step in work.steps:
             self._on_step(StepProgress(step, work.revision, work.direction))
             try:
@@ -126,12 +126,8 @@ class RevisionRunner:
         self._record(work)
         self._on_step(StepProgress(None, work.revision, work.direction))
 
-    def _release_tables(self, step: RevisionStep) -> None:
-        """Release the tables of a revision that an interrupted run has left in exclusive use."""
-        migration = migration_of(self._engine, step, self._options, self._report_of(step))
-        for table in {**migration.before, **migration.after}:
-            purpose = f"release of {table} after an interrupted migration"
-            MigratedTable(migration, table).end_interrupted_use(purpose)
+    def _report_alive(self, _: Progress) -> None:
+        self._lock.check()
 
     def _run_step(self, step: RevisionStep, checkpoint: Mapping[str, str]) -> None:
         operations = tuple(each.describe() for each in step.revision.operations)
@@ -159,6 +155,24 @@ class RevisionRunner:
         is_applied = work.direction is Direction.UPGRADE
         change = Change(moves=True, applied={revision.id: applied if is_applied else None})
         self._lock.record(change)
+
+
+def _silent(_: Progress) -> None:
+    """Do nothing: the default function for progress."""
+
+
+def release_tables(
+    engine: Engine,
+    revision: Revision,
+    options: MigrationOptions | None = None,
+    report: Callable[[Progress], None] = _silent,
+) -> None:
+    """Release the tables of a revision that an interrupted run has left in exclusive use."""
+    chosen = options or MigrationOptions()
+    migration = Migration(engine, revision.before, revision.after, chosen, report)
+    for table in {**revision.before, **revision.after}:
+        purpose = f"release of {table} after an interrupted migration"
+        MigratedTable(migration, table).end_interrupted_use(purpose)
 
 
 def migration_of(

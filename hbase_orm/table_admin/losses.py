@@ -16,6 +16,9 @@ _KEEPING: Final = ("FALSE", "TTL", "TRUE")
 _DURABLE: Final = {"SKIP_WAL": 0, "ASYNC_WAL": 1, "USE_DEFAULT": 2, "SYNC_WAL": 2, "FSYNC_WAL": 3}
 """The durabilities, from the weakest on; the default of HBase is SYNC_WAL."""
 
+DURABILITIES: Final = tuple(_DURABLE)
+"""The names of the durabilities."""
+
 
 def family_loss(option: str, actual: FamilyDescriptor, declared: FamilyDescriptor) -> str:
     """Return what a change from `actual` to `declared` does to data; "" if no data is lost."""

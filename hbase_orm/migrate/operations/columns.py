@@ -11,13 +11,13 @@ from hbase_orm.index.upkeep.table_pages import scan_page
 from hbase_orm.migrate.operations import record_edits as edits
 from hbase_orm.migrate.operations.migrated_table import MigratedTable
 from hbase_orm.migrate.operations.operation import (
-    BEGUN,
+    CheckedOperation,
     Checkpoint,
     Estimate,
     Irreversible,
     Migration,
     Operation,
-    has_nothing_to_undo,
+    begin,
 )
 from hbase_orm.migrate.operations.refusals import mismatch, unsupported
 from hbase_orm.migrate.operations.rows.estimates import rows_estimate
@@ -32,7 +32,7 @@ from hbase_orm.record.specifications import same_codec
 
 
 @dataclass(frozen=True)
-class AddColumn(Operation):
+class AddColumn(CheckedOperation):
     """Add a column to the record, as in the declaration after the revision; no row is changed.
 
     Attributes:
@@ -75,7 +75,7 @@ class AddColumn(Operation):
                 f"no such column, or {codec_text(wanted.codec)}",
             )
         if not migration.options.dry_run:
-            checkpoint.save(BEGUN)
+            begin(checkpoint, was_there=known is not None)
             table.change(partial(edits.with_columns_of, after=table.after, column=name))
 
     def source(self) -> str:
@@ -84,7 +84,7 @@ class AddColumn(Operation):
 
 
 @dataclass(frozen=True)
-class DropColumn(Operation):
+class DropColumn(CheckedOperation):
     """Remove a column from the record, and delete its cells beside the programs that write rows.
 
     Cells that programs with an older class write later stay behind, without a declaration.
@@ -132,8 +132,9 @@ class DropColumn(Operation):
         recorded = table.recorded()
         self._refuse(table, recorded)
         tables = table.existing(recorded)
-        if migration.options.dry_run or has_nothing_to_undo(checkpoint):
+        if migration.options.dry_run:
             return
+        begin(checkpoint)
         # The record first: programs that start now do not write the column again.
         table.change(partial(edits.without_column, column=name))
         if not self.keep_cells:
@@ -190,7 +191,7 @@ def delete_cells(
 
 
 @dataclass(frozen=True)
-class RenameColumn(Operation):
+class RenameColumn(CheckedOperation):
     """Give a field another name in the record; its column and all cells stay as they are.
 
     Programs with either name of the field may run side by side.
@@ -219,7 +220,7 @@ class RenameColumn(Operation):
         """Return the estimate: only the record is changed."""
         return Estimate((MigratedTable(migration, self.table).name,), None, 2, None)
 
-    def run(self, migration: Migration, checkpoint: Checkpoint) -> None:  # noqa: ARG002  # one step
+    def run(self, migration: Migration, checkpoint: Checkpoint) -> None:
         """Rename the field in the record.
 
         Raises:
@@ -232,6 +233,7 @@ class RenameColumn(Operation):
         ):
             raise mismatch(table.name, f"field {self.old}", "nothing", "a field of a model")
         if not migration.options.dry_run:
+            begin(checkpoint)
             table.change(partial(edits.with_renamed_field, old=self.old, new=self.new))
 
     def source(self) -> str:
@@ -240,7 +242,7 @@ class RenameColumn(Operation):
 
 
 @dataclass(frozen=True)
-class UpdateRecord(Operation):
+class UpdateRecord(CheckedOperation):
     """Add to the record what the declaration after the revision has more; no row is changed.
 
     These are new codes of a codec, columns that may be None or not any more, further models of the
@@ -266,10 +268,11 @@ class UpdateRecord(Operation):
         """Return the estimate: only the record is changed."""
         return Estimate((MigratedTable(migration, self.table).name,), None, 2, None)
 
-    def run(self, migration: Migration, checkpoint: Checkpoint) -> None:  # noqa: ARG002  # one step
+    def run(self, migration: Migration, checkpoint: Checkpoint) -> None:
         """Update the record."""
         table = MigratedTable(migration, self.table)
         if not migration.options.dry_run:
+            begin(checkpoint)
             table.change(partial(merged, declared=table.after))
 
     def source(self) -> str:

@@ -12,6 +12,7 @@ from dataclasses import KW_ONLY, dataclass, replace
 from hbase_orm.binding.table_creation.existing_tables import described
 from hbase_orm.migrate.operations.migrated_table import MigratedTable
 from hbase_orm.migrate.operations.operation import (
+    CheckedOperation,
     Checkpoint,
     Estimate,
     Irreversible,
@@ -56,7 +57,7 @@ def row_mover(source: MigratedTable, target: MigratedTable, operation: str, begu
 
 
 @dataclass(frozen=True)
-class MovingOperation(Operation):
+class MovingOperation(CheckedOperation):
     """An operation that moves the rows of `table` to `new_table`; the old table is kept.
 
     Attributes:

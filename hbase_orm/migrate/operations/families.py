@@ -15,13 +15,13 @@ from hbase_orm.migrate.operations import record_edits as edits
 from hbase_orm.migrate.operations.live_options import apply, keep_guards, option_changes
 from hbase_orm.migrate.operations.migrated_table import THRIFT2, MigratedTable
 from hbase_orm.migrate.operations.operation import (
-    BEGUN,
+    CheckedOperation,
     Checkpoint,
     Estimate,
     Irreversible,
     Migration,
     Operation,
-    has_nothing_to_undo,
+    begin,
 )
 from hbase_orm.migrate.operations.refusals import mismatch, unsupported
 from hbase_orm.migrate.operations.source_text import call
@@ -36,7 +36,7 @@ from hbase_orm.ops import (
 )
 from hbase_orm.record.declaration import Declaration
 from hbase_orm.table_admin.changes import TableChange
-from hbase_orm.table_admin.losses import family_loss, table_loss
+from hbase_orm.table_admin.losses import DURABILITIES, family_loss, table_loss
 
 _FAMILY_OPTIONS: Final = frozenset(each.name for each in fields(FamilyDescriptor)) - {"name"}
 _TABLE_OPTIONS: Final = frozenset({"attributes", "durability", "region_replication"})
@@ -71,7 +71,7 @@ def _checked(options: Mapping[str, Any], known: frozenset[str], table: str) -> N
 
 
 @dataclass(frozen=True, init=False)
-class AddFamily(Operation):
+class AddFamily(CheckedOperation):
     """Add a column family to a table in use, and to its record.
 
     Attributes:
@@ -127,7 +127,8 @@ class AddFamily(Operation):
                 raise mismatch(each.name, f"family {self.family} of the table", existing, family)
         if migration.options.dry_run:
             return
-        checkpoint.save(BEGUN)
+        was_there = known is not None or any(family in each.families for each in live)
+        begin(checkpoint, was_there=was_there)
         missing = [d.name for d in live if family.name not in {f.name for f in d.families}]
         apply(table, [TableChange(n, "family", family.name, declared=family) for n in missing])
         table.change(partial(with_family, family=family))
@@ -144,7 +145,7 @@ def with_family(declaration: Declaration, family: FamilyDescriptor) -> Declarati
 
 
 @dataclass(frozen=True)
-class DropFamily(Operation):
+class DropFamily(CheckedOperation):
     """Delete a column family with all its cells, after its columns were dropped from the record.
 
     Attributes:
@@ -189,8 +190,9 @@ class DropFamily(Operation):
         ]
         if left or name == GUARD_FAMILY:
             raise mismatch(table.name, f"columns of family {self.family}", left, "no columns")
-        if migration.options.dry_run or has_nothing_to_undo(checkpoint):
+        if migration.options.dry_run:
             return
+        begin(checkpoint)
         table.change(partial(edits.without_family, family=name))
         for each in _existing(table):
             if name in {family.name for family in each.families}:
@@ -212,7 +214,7 @@ def _deleted(table: str, family: bytes) -> Protocol[None]:
 
 
 @dataclass(frozen=True)
-class AlterFamily(Operation):
+class AlterFamily(CheckedOperation):
     """Change options of a column family while programs use it, and in the record.
 
     Guards and index entries get a TTL that outlives the rows.
@@ -231,6 +233,10 @@ class AlterFamily(Operation):
     new: Mapping[str, Any]
     old: Mapping[str, Any] = field(default_factory=dict[str, Any])
     comment: str = ""
+
+    def __post_init__(self) -> None:
+        """Check the names of the options."""
+        _checked({**self.new, **self.old}, _FAMILY_OPTIONS, self.table)
 
     def describe(self) -> str:
         """Return the operation as one line."""
@@ -254,22 +260,22 @@ class AlterFamily(Operation):
         """Return the estimate: HBase opens the regions again."""
         return Estimate((MigratedTable(migration, self.table).name,), None, 5, None, self._lost)
 
-    def run(self, migration: Migration, checkpoint: Checkpoint) -> None:  # noqa: ARG002  # one step
+    def run(self, migration: Migration, checkpoint: Checkpoint) -> None:
         """Change the options of the tables, then in the record.
 
         Raises:
             RecordMismatchError: The record does not have the family.
-            UnsupportedOperationError: There is no Thrift2 gateway, or an option is unknown.
+            UnsupportedOperationError: There is no Thrift2 gateway.
         """
         table = MigratedTable(migration, self.table)
         _needs_schema(table, self.describe())
-        _checked(self.new, _FAMILY_OPTIONS, table.name)
         name = self.family.encode()
         recorded = table.recorded()
         if name not in recorded.families:
             raise mismatch(table.name, f"family {self.family}", "nothing", "a family")
         if migration.options.dry_run:
             return
+        begin(checkpoint)
         edit = partial(with_options, family=name, options=self.new)
         keep_guards(table, edit(recorded), is_longer=True)
         for each in _existing(table):
@@ -308,7 +314,7 @@ def with_table_options(declaration: Declaration, options: Mapping[str, Any]) -> 
 
 
 @dataclass(frozen=True)
-class AlterTable(Operation):
+class AlterTable(CheckedOperation):
     """Change options of a table while programs use it.
 
     Attributes:
@@ -323,6 +329,19 @@ class AlterTable(Operation):
     new: Mapping[str, Any]
     old: Mapping[str, Any] = field(default_factory=dict[str, Any])
     comment: str = ""
+
+    def __post_init__(self) -> None:
+        """Check the names of the options, and the durabilities."""
+        _checked({**self.new, **self.old}, _TABLE_OPTIONS, self.table)
+        for options in (self.new, self.old):
+            durability = options.get("durability", "USE_DEFAULT")
+            if durability not in DURABILITIES:
+                raise unsupported(
+                    "the durability is unknown",
+                    f"use {', '.join(DURABILITIES)}",
+                    table=self.table,
+                    durability=durability,
+                )
 
     def describe(self) -> str:
         """Return the operation as one line."""
@@ -341,18 +360,18 @@ class AlterTable(Operation):
         lost = "; ".join(filter(None, losses))
         return Estimate((MigratedTable(migration, self.table).name,), None, 3, None, lost)
 
-    def run(self, migration: Migration, checkpoint: Checkpoint) -> None:  # noqa: ARG002  # one step
+    def run(self, migration: Migration, checkpoint: Checkpoint) -> None:
         """Change the options of the tables, and note them in the record.
 
         Raises:
-            UnsupportedOperationError: There is no Thrift2 gateway, or an option is unknown.
+            UnsupportedOperationError: There is no Thrift2 gateway.
         """
         table = MigratedTable(migration, self.table)
         _needs_schema(table, self.describe())
-        _checked(self.new, _TABLE_OPTIONS, table.name)
         live = _existing(table)
         if migration.options.dry_run:
             return
+        begin(checkpoint)
         for each in live:
             if each.with_options(self.new) != each:
                 apply(table, option_changes(each.name, b"", self.new))

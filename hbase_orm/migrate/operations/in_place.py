@@ -25,11 +25,11 @@ from typing import Final
 from hbase_orm.index.upkeep.table_pages import scan_page
 from hbase_orm.migrate.operations.migrated_table import MigratedTable
 from hbase_orm.migrate.operations.operation import (
+    CheckedOperation,
     Checkpoint,
     Estimate,
     Irreversible,
     Migration,
-    Operation,
 )
 from hbase_orm.migrate.operations.refusals import RecordMismatchError, RefusedRowsError
 from hbase_orm.migrate.operations.rows.estimates import rows_estimate
@@ -83,7 +83,7 @@ class CellColumns:
 
 
 @dataclass(frozen=True)
-class InPlaceOperation(Operation):
+class InPlaceOperation(CheckedOperation):
     """An operation that changes all cells of one column, exclusively.
 
     Attributes:

@@ -15,14 +15,14 @@ from hbase_orm.index_admin.drop import drop_tables, stop_using
 from hbase_orm.migrate.operations import record_edits as edits
 from hbase_orm.migrate.operations.migrated_table import MigratedTable
 from hbase_orm.migrate.operations.operation import (
-    BEGUN,
+    CheckedOperation,
     Checkpoint,
     Estimate,
     Irreversible,
     Migration,
     Operation,
     Progress,
-    has_nothing_to_undo,
+    begin,
 )
 from hbase_orm.migrate.operations.rebuilt import models_of
 from hbase_orm.migrate.operations.refusals import mismatch
@@ -33,7 +33,7 @@ from hbase_orm.record.declaration import Declaration, RecordedIndex
 
 
 @dataclass(frozen=True)
-class AddIndex(Operation):
+class AddIndex(CheckedOperation):
     """Build an index, as in the declaration after the revision, while programs use the table.
 
     A plain table gets guards. As soon as the build begins, programs whose class does not declare
@@ -85,7 +85,7 @@ class AddIndex(Operation):
         engine, options = migration.engine, migration.options
         if checkpoint.interrupted is not None or checkpoint.position:
             DropIndex(self.table, self.index).finish(table)
-        checkpoint.save(BEGUN)
+        begin(checkpoint, was_there=self.index in recorded.indexes)
         there = table.run(described(table.name))
         if there is not None and GUARD_FAMILY not in {each.name for each in there.families}:
             engine.add_guard_family(model)
@@ -131,7 +131,7 @@ def _refuse_other(
 
 
 @dataclass(frozen=True)
-class DropIndex(Operation):
+class DropIndex(CheckedOperation):
     """Drop an index with its tables, while programs use the table.
 
     Attributes:
@@ -172,8 +172,9 @@ class DropIndex(Operation):
         was_there = self.index in {*recorded.indexes, *self._before(table)}
         if not was_there and not any(known.values()):
             raise mismatch(table.name, f"index {self.index}", "nothing", "an index")
-        if migration.options.dry_run or has_nothing_to_undo(checkpoint):
+        if migration.options.dry_run:
             return
+        begin(checkpoint)
         for name, index in known.items():
             if index is not None:
                 self._drop(table, name, index)

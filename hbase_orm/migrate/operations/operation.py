@@ -50,17 +50,31 @@ class Checkpoint(Protocol):
         ...
 
 
-BEGUN: Final = MappingProxyType({"phase": "begun"})
-"""The position of an operation without steps that has checked all, and begins to change things."""
+_BEGUN: Final = MappingProxyType({"phase": "begun"})
+_WAS_THERE: Final = "was there"
 
 
-def has_nothing_to_undo(checkpoint: Checkpoint) -> bool:
-    """Return whether an interrupted run in the other direction has not begun to change anything.
+def begin(checkpoint: Checkpoint, *, was_there: bool = False) -> None:
+    """Save that an operation has checked all, and begins to change things; keep a position.
 
-    Such a run may have been refused because what it makes was there: its reverse must not delete
-    that. An operation with such a reverse saves a position before its first change.
+    Args:
+        checkpoint: The checkpoint of the operation.
+        was_there: Whether what it adds is there already, so that its reverse must not delete it. It
+            is not asked if an interrupted run in the other direction is undone.
     """
-    return checkpoint.interrupted is not None and not checkpoint.interrupted
+    if checkpoint.position:
+        return
+    is_kept = was_there and checkpoint.interrupted is None
+    checkpoint.save({**_BEGUN, **({_WAS_THERE: "yes"} if is_kept else {})})
+
+
+def has_changed_nothing(position: Mapping[str, str]) -> bool:
+    """Return whether an interrupted operation with this position has changed nothing.
+
+    It may have been refused because what it makes was there: its reverse must not delete that, and
+    must not be refused for the same reason.
+    """
+    return not position or _WAS_THERE in position
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,3 +175,10 @@ class Operation(abc.ABC):
     def source(self) -> str:
         """Return the Python source of the call, for revision files."""
         return repr(self)
+
+
+class CheckedOperation(Operation):
+    """An operation that checks all, and saves a position before its first change.
+
+    So an interrupted run that has saved none has changed nothing, and is not undone.
+    """

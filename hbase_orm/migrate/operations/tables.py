@@ -9,13 +9,13 @@ from hbase_orm.binding.table_creation.table_removal import delete_last_record, d
 from hbase_orm.index.catalog.catalog import read_cells
 from hbase_orm.migrate.operations.migrated_table import MigratedTable
 from hbase_orm.migrate.operations.operation import (
-    BEGUN,
+    CheckedOperation,
     Checkpoint,
     Estimate,
     Irreversible,
     Migration,
     Operation,
-    has_nothing_to_undo,
+    begin,
 )
 from hbase_orm.migrate.operations.rebuilt import models_of
 from hbase_orm.migrate.operations.refusals import TargetExistsError
@@ -28,7 +28,7 @@ from hbase_orm.rowkey.periods import UNITS
 
 
 @dataclass(frozen=True)
-class CreateTable(Operation):
+class CreateTable(CheckedOperation):
     """Create a table with its indexes and its record, as the declaration after the revision says.
 
     The tables of a model with a table for each period are created by writes, or by
@@ -72,7 +72,7 @@ class CreateTable(Operation):
         if is_begun and table.run(described(table.name)) is None:
             # An interrupted creation, or an interrupted drop, may have left index tables.
             DropTable(self.table).run(migration, NoCheckpoint())
-        checkpoint.save(BEGUN)
+        begin(checkpoint)
         migration.engine.create_tables(*models.values())
 
     def source(self) -> str:
@@ -99,7 +99,7 @@ def refuse_existing(table: MigratedTable) -> None:
 
 
 @dataclass(frozen=True)
-class DropTable(Operation):
+class DropTable(CheckedOperation):
     """Drop a table with all its rows, its indexes and its record. Dictionaries stay.
 
     Attributes:
@@ -135,8 +135,9 @@ class DropTable(Operation):
         _, stored = table.run(read_cells(table.name))
         record = TableRecord.decode(stored, table.name) if stored else None
         names = table.noted_names() if record is None else table.existing(record.current)
-        if migration.options.dry_run or has_nothing_to_undo(checkpoint):
+        if migration.options.dry_run:
             return
+        begin(checkpoint)
         table.runtime.clean_up.finish()  # its deletes must not reach later tables of the names
         table.run(table.refuse_held(names))
         for name in names:

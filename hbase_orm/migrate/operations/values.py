@@ -13,12 +13,12 @@ from hbase_orm.gateway.base import Feature
 from hbase_orm.migrate.operations.columns import delete_cells
 from hbase_orm.migrate.operations.migrated_table import THRIFT2, MigratedTable
 from hbase_orm.migrate.operations.operation import (
+    CheckedOperation,
     Checkpoint,
     Estimate,
     Irreversible,
     Migration,
     Operation,
-    has_nothing_to_undo,
 )
 from hbase_orm.migrate.operations.refusals import unsupported
 from hbase_orm.migrate.operations.rows.estimates import rows_estimate
@@ -53,7 +53,7 @@ _CLEAN_BEFORE: Final = "clean before"
 
 
 @dataclass(frozen=True)
-class RowsOperation(Operation):
+class RowsOperation(CheckedOperation):
     """An operation that changes rows one by one, each at most once.
 
     Attributes:
@@ -249,7 +249,7 @@ class BackfillColumn(RowsOperation):
 
 
 @dataclass(frozen=True)
-class ClearColumn(Operation):
+class ClearColumn(CheckedOperation):
     """Delete all cells of a column; the record keeps the column.
 
     Attributes:
@@ -287,7 +287,7 @@ class ClearColumn(Operation):
                 table=table.name,
                 column=self.column,
             )
-        if not (migration.options.dry_run or has_nothing_to_undo(checkpoint)):
+        if not migration.options.dry_run:
             delete_cells(table, column_name(self.column), table.existing(recorded), checkpoint)
 
     def source(self) -> str:
