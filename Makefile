@@ -22,6 +22,7 @@ BENCH_ARGS ?=
 # Newer than pyproject.toml once what that file asks for is installed.
 DEMO_STAMP := .venv/.installed-demo
 DEV_STAMP := .venv/.installed-dev
+COMPILED := hatch_build.py hbase_orm/compiled/_cells.pyx
 
 # As root on Debian or Ubuntu what is missing gets installed; elsewhere it is named.
 MAKE_IMAGE = docker/packages.sh jdk maven && docker/engine.sh start && docker/base-image.sh \
@@ -143,10 +144,10 @@ clean: ## remove the environment and the caches; stop the Docker engine that mak
 	exit 1
 
 # SSL_CERT_FILE and the package index are uv's to read from the environment.
-$(DEMO_STAMP): .venv/.made pyproject.toml
+$(DEMO_STAMP): .venv/.made pyproject.toml $(COMPILED)
 	$(BIN)/uv pip install --quiet --python $(BIN)/python -e '.[demo]'
 	@touch $@
 
-$(DEV_STAMP): .venv/.made pyproject.toml
+$(DEV_STAMP): .venv/.made pyproject.toml $(COMPILED)
 	$(BIN)/uv pip install --quiet --python $(BIN)/python -e '.[dev]'
 	@touch $@ $(DEMO_STAMP)

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 from typing import Any, Final
 
 from hbase_orm.binding.addressing.keys import RowKeys
 from hbase_orm.binding.addressing.tables import Tables
 from hbase_orm.binding.catalog_cache import CatalogCache
 from hbase_orm.binding.dictionaries import LoadedNames, Numbers
+from hbase_orm.compiled import EncodedRow
 from hbase_orm.errors import CorruptRowError, RowKeyError, SchemaDriftError, ValidationError
 from hbase_orm.gateway.checks import CELL_OVERHEAD_BYTES
 from hbase_orm.index.entries.targets import MARKER_VALUE, GuardedTable
@@ -257,10 +259,13 @@ class BoundModel:
         """
         model = self.model if self.kinds is None else self.kinds(row.key)
         mapping = model.__mapping__
-        listed = row.listed if isinstance(row, ListedRow) else None
-        is_usual = listed is None and not loaded
-        hydrate = mapping.hydrate if is_usual else mapping.hydrator(loaded, listed)
+        maker = mapping.maker() if isinstance(row, EncodedRow) else None
         try:
+            if maker is not None:
+                return maker.made(self.origin, self.context, row)
+            listed = row.listed if isinstance(row, ListedRow) else None
+            is_usual = listed is None and not loaded
+            hydrate = mapping.hydrate if is_usual else mapping.hydrator(loaded, listed)
             obj = hydrate(row) if self.context is None else hydrate(row, self.context)
         except CorruptRowError as error:
             if self.context is None:
@@ -274,6 +279,9 @@ class BoundModel:
         """Return a function like `hydrate` for many rows, of any of the model's tables."""
         if self.kinds is not None or self.context is not None or not self.tables.is_only:
             return lambda row: self.with_table_of_row(row).hydrate(row, loaded)
+        maker = self.model.__mapping__.maker()
+        if maker is not None:
+            return partial(maker.made, self.origin, None)
         hydrator, origin = self.model.__mapping__.hydrator, self.origin
         plain = hydrator(loaded, None)
         last: tuple[tuple[bytes, ...] | None, Hydrator] = (None, plain)

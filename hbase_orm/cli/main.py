@@ -17,6 +17,10 @@ from hbase_orm.cli.frame import LateGroup, Settings, Topic
 from hbase_orm.errors import GatewayError, HBaseORMError
 
 TOPICS = {
+    "doctor": Topic(
+        "hbase_orm.cli.advice_commands.doctor:doctor",
+        "Show the versions, which reader of rows is in use, and whether the gateways answer.",
+    ),
     "explain": Topic(
         "hbase_orm.cli.explain:explain",
         "Show what would be sent for a statement: ranges, filters, checks, order, requests.",

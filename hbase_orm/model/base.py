@@ -29,7 +29,7 @@ from hbase_orm.model.fields.dynamics import dynamic
 from hbase_orm.model.fields.fields import Key, Mapped, column, key
 from hbase_orm.model.fields.hooks import Hooks, hooks_of
 from hbase_orm.model.fields.related import Relation, related
-from hbase_orm.model.mapping.hydrators import hydrators
+from hbase_orm.model.mapping.hydrators import hydrators, maker
 from hbase_orm.model.mapping.mapping import Mapping as CompiledMapping
 from hbase_orm.model.mapping.mapping import (
     checkers,
@@ -124,6 +124,7 @@ class Model:
             ),
             hydrate=hydrator(NO_FIELDS, None),
             hydrator=hydrator,
+            maker=maker(cls, cls.__schema__, _set_state, hydrator),
             dehydrate=compile_dehydrator(cls.__schema__),
             dehydrate_loaded=dehydrator_of_loaded(cls.__schema__),
             encode_key=compile_key_encoder(cls.__schema__),

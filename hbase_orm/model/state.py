@@ -22,7 +22,8 @@ _READ_FROM_REPLICA: Final = "_read_from_replica"
 
 _RARE: Final = frozenset({_DEFERRED, _RELATED, _SALTED_KEY, _READ_IN_PART, _READ_FROM_REPLICA})
 
-_NOTHING: Final[dict[str, Any]] = {}
+NOTHING_RARE: Final[dict[str, Any]] = {}
+"""The attribute `rare` of most states."""
 
 SetState = Callable[[Any, "InstanceState"], None]
 
@@ -71,7 +72,7 @@ class InstanceState:
     @property
     def related(self) -> Mapping[str, RelatedObject]:
         """The related objects that were loaded, by the name of the field."""
-        objects: Mapping[str, RelatedObject] = self.rare.get(_RELATED, _NOTHING)
+        objects: Mapping[str, RelatedObject] = self.rare.get(_RELATED, NOTHING_RARE)
         return objects
 
     @related.setter
@@ -127,7 +128,7 @@ def new_state(row: Row | None = None) -> InstanceState:
     state = InstanceState()
     state.row = row
     state.origin = state.on_change = None
-    state.rare = _NOTHING
+    state.rare = NOTHING_RARE
     return state
 
 
@@ -143,7 +144,7 @@ def state_lines(
         set_state: A function that sets an object's `__state__`.
         deferred: The deferred fields that were read with the row.
     """
-    rare = {_DEFERRED: deferred} if deferred else _NOTHING
+    rare = {_DEFERRED: deferred} if deferred else NOTHING_RARE
     state = scope.local("state")
     return [
         f"    {state} = {scope.bind(InstanceState, 'InstanceState')}()",
@@ -174,5 +175,5 @@ def unpickled_state(pickled: tuple[Any, ...]) -> tuple[dict[str, Any], InstanceS
     state = new_state(row)
     state.origin = origin[0] if origin else None
     names = _RARE & values.keys()
-    state.rare = {name: values[name] for name in names} or _NOTHING
+    state.rare = {name: values[name] for name in names} or NOTHING_RARE
     return {name: value for name, value in values.items() if name not in names}, state

@@ -11,6 +11,7 @@ import thriftpy2.protocol
 import thriftpy2.transport
 
 from hbase_orm.gateway.thrift.decoding.answers import MAX_DEPTH
+from hbase_orm.gateway.thrift.decoding.compiled_rows import RowTakers
 from hbase_orm.gateway.thrift.decoding.decoded import DecodedRow
 from hbase_orm.gateway.thrift.decoding.incoming import GarbledAnswerError, Incoming
 from hbase_orm.gateway.thrift.decoding.protocols import BinaryReader
@@ -113,12 +114,12 @@ class Arriving:
         return piece
 
 
-def read_by_patterns(
-    data: bytes, count: int, patterns: RowPatterns, *, piece_bytes: int = 1 << 20
+def read_by(
+    takers: RowTakers, data: bytes, count: int, *, piece_bytes: int = 1 << 20
 ) -> list[Row] | str:
-    """Read rows with what `patterns` have learned; return them, or the error's name."""
+    """Read rows with `takers`, which may have learned; return them, or the error's name."""
     reader = BinaryReader(_incoming(data, piece_bytes), {})
-    reader.row_patterns = patterns
+    reader.row_takers = takers
     try:
         rows = read_rows(reader, count, MAX_DEPTH)
         reader.incoming.end()
@@ -129,7 +130,7 @@ def read_by_patterns(
 
 def read_by_cells(data: bytes, count: int) -> list[Row] | str:
     """Read rows without patterns, cell by cell; return them, or the error's name."""
-    return read_by_patterns(data, count, NoPatterns())
+    return read_by(NoPatterns(), data, count)
 
 
 class NoPatterns(RowPatterns):

@@ -17,14 +17,18 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from hbase_orm.compiled import EncodedRow
 from hbase_orm.gateway.checks import without_quoted
 from hbase_orm.ops import ListedRow, Row, Scan, StaleRow
 
 ANSWER_BYTES: Final = 2 << 20
 """The intended size of one answer in bytes; HBase's own scanners fetch as much per request."""
 
-MOST_CELLS: Final = 512
-"""The largest number of cells in one answer of a scan: 32 MB if cells suddenly have 64 KB each."""
+MOST_CELLS: Final = 4096
+"""The largest number of cells in one answer of a scan: 256 MB if cells suddenly have 64 KB each.
+
+As many are 1000 rows of 4 cells, which is what most programs request.
+"""
 
 FIRST_CELLS: Final = 8
 """The number of cells in the first answer of a scan, if the size of the results is unknown.
@@ -32,7 +36,7 @@ FIRST_CELLS: Final = 8
 At least one result is requested, even if one result may have more cells than this.
 """
 
-MOST_ROWS: Final = 32
+MOST_ROWS: Final = 128
 """The largest number of rows in one answer to a multi-get, or to a scan that cannot split rows."""
 
 FIRST_ROWS: Final = 4
@@ -195,7 +199,7 @@ class Pieces:
         rows = [] if begun is None else [begun]
         for result in results:
             if rows and rows[-1].key == result.key:
-                if isinstance(rows[-1], ListedRow):  # its fields would lack the cells to come
+                if isinstance(rows[-1], (EncodedRow, ListedRow)):  # they would lack cells
                     rows[-1] = Row(result.key, rows[-1].cells)
                 rows[-1].cells.update(result.cells)
             else:

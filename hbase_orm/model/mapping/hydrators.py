@@ -10,16 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 from typing import Any
 
 from hbase_orm.codecs.inline import decode_source
 from hbase_orm.codecs.source import MISFITS, Scope, literal
 from hbase_orm.errors import CodecError, CorruptRowError
+from hbase_orm.model.mapping.compiled_reading import object_maker
 from hbase_orm.model.mapping.entries import read_entries, reading_lines
 from hbase_orm.model.state import SetState, state_lines
 from hbase_orm.ops import FIELDS_PER_CELL, VALUE_FIELD, Cell, Row
-from hbase_orm.schema import ColumnSchema, TableSchema
+from hbase_orm.schema import NO_FIELDS, ColumnSchema, TableSchema
 
 Hydrator = Callable[..., Any]
 """A function that makes an object of a row."""
@@ -28,6 +29,9 @@ Listed = tuple[bytes, ...]
 """The columns of `ListedRow`s."""
 
 HydratorOf = Callable[[AbstractSet[str], Listed | None], Hydrator]
+
+Maker = Callable[[], Any]
+"""A function that returns the compiled maker of objects; None if there is none."""
 
 # A model's rows are read with few combinations of columns, unless other programs add columns.
 _KEPT_HYDRATORS = 64
@@ -53,6 +57,19 @@ def hydrators(cls: type, schema: TableSchema, set_state: SetState) -> HydratorOf
         return hydrator(loaded, listed)
 
     return hydrator_of
+
+
+def maker(cls: type, schema: TableSchema, set_state: SetState, hydrator_of: HydratorOf) -> Maker:
+    """Return a function that returns the compiled maker, which is made at the first call."""
+
+    @cache
+    def made() -> Any:
+        if schema.deferred:  # their cells may be there without their values
+            return None
+        hydrate = hydrator_of(NO_FIELDS, None)
+        return object_maker(cls, schema, set_state, read_columns(schema), hydrate)
+
+    return made
 
 
 def _compile_hydrator(

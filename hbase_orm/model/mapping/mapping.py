@@ -22,7 +22,7 @@ from hbase_orm.model.mapping.entries import (
     entry_cells,
     writing_lines,
 )
-from hbase_orm.model.mapping.hydrators import Hydrator, HydratorOf
+from hbase_orm.model.mapping.hydrators import Hydrator, HydratorOf, Maker
 from hbase_orm.model.state import SetState, state_lines
 from hbase_orm.schema import ColumnSchema, TableSchema
 
@@ -40,6 +40,8 @@ class Mapping:
         hydrator: A function that takes the names of deferred fields, and returns a function like
             `hydrate` for rows that were read with these fields. Its second argument is None; if it
             is the columns of `ListedRow`s, the function is for such rows.
+        maker: A function that returns the compiled maker of objects from encoded rows; None if
+            there is none.
         dehydrate: A function from an object's `__dict__` to its cells. A field that is None has no
             cell.
         dehydrate_loaded: A function like `dehydrate`, for an object whose row lacked required
@@ -51,6 +53,7 @@ class Mapping:
     initialize: Callable[..., None]
     hydrate: Hydrator
     hydrator: HydratorOf
+    maker: Maker
     dehydrate: Dehydrator
     dehydrate_loaded: Dehydrator
     encode_key: Callable[[dict[str, Any]], bytes]

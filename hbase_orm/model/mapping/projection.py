@@ -12,11 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
-from typing import Any
+from typing import Any, cast
 
 from hbase_orm.codecs.inline import decode_source
 from hbase_orm.codecs.source import MISFITS, Scope
 from hbase_orm.errors import CodecError, MissingCellError
+from hbase_orm.model.mapping.compiled_reading import value_reader
 from hbase_orm.model.mapping.hydrators import Listed, cell_lines, corrupt, values_source
 from hbase_orm.ops import ListedRow, Row
 from hbase_orm.schema import ColumnSchema, EntryExpr, Expr, TableSchema, absent_value, stored_column
@@ -41,6 +42,11 @@ def reader_of(model: Any, fields: Sequence[Expr[Any]]) -> Reader:
 def _reader(model: Any, names: tuple[str, ...], entries: tuple[ColumnSchema, ...]) -> Reader:
     """Return a function that reads rows of both kinds, by a function for each kind."""
     plain = _compiled(model, names, entries, None)
+    schema: TableSchema = model.__schema__
+    columns = _read_columns(schema, names, entries)
+    compiled = value_reader(schema, columns, names, plain)
+    if compiled is not None:
+        return cast("Reader", compiled)
     # One value, because threads share it.
     last: tuple[Listed | None, Reader] = (None, plain)
 
@@ -65,7 +71,6 @@ def _compiled(
     listed: Listed | None,
 ) -> Reader:
     schema: TableSchema = model.__schema__
-    by_name = {**schema.column_by_name, **{entry.name: entry for entry in entries}}
     decoded = schema.layout.decoded
     places = {name: f"v{number}" for number, name in enumerate(names)}
     scope = Scope(MISFITS=MISFITS, decode_key=schema.layout.decode_parts)
@@ -74,7 +79,7 @@ def _compiled(
         # The variable `_` takes the values that are not selected.
         targets = "".join(f"{places.get(name, '_')}, " for name in decoded)
         lines.append(f"    ({targets}) = decode_key(row.key, context)")
-    columns = {name: by_name[name] for name in names if name not in decoded}
+    columns = _read_columns(schema, names, entries)
     if columns:
         scope.values["read_plainly"] = partial(_read_plainly, schema, tuple(columns.values()))
         first, values = values_source(listed)
@@ -86,6 +91,14 @@ def _compiled(
     lines.append(f"    return ({''.join(f'{place}, ' for place in places.values())})")
     reader: Reader = scope.compiled(lines, "read")
     return reader
+
+
+def _read_columns(
+    schema: TableSchema, names: Sequence[str], entries: Sequence[ColumnSchema]
+) -> dict[str, ColumnSchema]:
+    """Return the columns of the fields that are not decoded from the row key, by name."""
+    by_name = {**schema.column_by_name, **{entry.name: entry for entry in entries}}
+    return {name: by_name[name] for name in names if name not in schema.layout.decoded}
 
 
 def _from_cell(

@@ -23,8 +23,8 @@ from hbase_orm.gateway.thrift.decoding.answers import (
     AnswerReader,
     Needed,
 )
+from hbase_orm.gateway.thrift.decoding.compiled_rows import row_takers
 from hbase_orm.gateway.thrift.decoding.incoming import GarbledAnswerError, Incoming
-from hbase_orm.gateway.thrift.decoding.row_patterns import RowPatterns
 
 # --- the binary protocol --------------------------------------------------------------------------
 
@@ -48,13 +48,13 @@ class BinaryReader(AnswerReader):
     """Reads answers in Thrift's binary protocol.
 
     Attributes:
-        row_patterns: The patterns for the rows of this connection's answers.
+        row_takers: What takes the rows of this connection's answers.
     """
 
     def __init__(self, incoming: Incoming, needed: Needed) -> None:
         """Read from `incoming`; `needed` has the required fields of each struct class."""
         super().__init__(incoming, needed)
-        self.row_patterns = RowPatterns()
+        self.row_takers = row_takers()
 
     def message_begin(self) -> tuple[bytes, int, int]:
         """Read the head of a message; return the method name, the kind and the sequence id."""

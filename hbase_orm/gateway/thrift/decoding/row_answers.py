@@ -1,6 +1,7 @@
 """Fast readers of rows and cells in the binary protocol, for scans.
 
-Rows with usual columns are taken by patterns (`row_patterns`), other rows are read cell by cell. If
+Rows of a usual form are taken by the compiled reader (`compiled_rows`), or by patterns
+(`row_patterns`); other rows are read cell by cell. If
 a row has not arrived completely, the reader waits for more bytes. The bytes after each value show
 whether the value's length was right.
 """
@@ -53,19 +54,20 @@ def read_rows(reader: AnswerReader, size: int, depth: int) -> list[Row]:
         new: Callable[[], Any] = partial(Row.__new__, DecodedRow)
         return [reader.read_struct(new(), depth) for _ in range(size)]
     rows: list[Row] = []
-    incoming, patterns = reader.incoming, reader.row_patterns
+    incoming, takers = reader.incoming, reader.row_takers
     others = 1
     while len(rows) < size:
         before = len(rows)
         data, position = incoming.data, incoming.position
-        if patterns.current is not None:
-            position = patterns.current.take(data, position, size - before, rows)
+        taker = takers.current
+        if taker is not None:
+            position = taker.take(data, position, size - before, rows)
         taken = len(rows)
         if taken > before:
             others = 1
         position, is_cut = _rows_there(data, position, min(others, size - taken), rows)
         if len(rows) > taken:
-            patterns.note(rows[taken:])
+            takers.note(rows[taken:])
             others = min(2 * others, _MOST_OTHERS)
         incoming.position = position
         rest_bytes = len(data) - position

@@ -127,13 +127,13 @@ def test_one_key_goes_by_the_call_for_one_row() -> None:
 
 def test_many_keys_go_in_chunks_each_once_and_keep_their_places() -> None:
     client = _Client(getRows=lambda _table, keys, _attributes: [_row1(key) for key in keys[1:]])
-    keys = tuple(b"%03d" % number for number in range(150))
+    keys = tuple(b"%03d" % number for number in range(300))
 
     rows = _thrift1(client).execute(GetRows("t", (*keys, keys[1])))
 
-    assert [len(arguments[1]) for _, arguments in client.calls] == [4, 16, 32, 32, 32, 32, 2]
+    assert [len(arguments[1]) for _, arguments in client.calls] == [4, 16, 64, 128, 88]
     assert rows[0] is None
-    assert rows[1] == rows[150] == _row1(keys[1])
+    assert rows[1] == rows[300] == _row1(keys[1])
 
 
 def test_columns_and_an_upper_bound_of_time_choose_the_call() -> None:

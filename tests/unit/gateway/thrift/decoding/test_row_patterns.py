@@ -14,7 +14,7 @@ from hbase_orm.gateway.thrift.decoding.row_patterns import (
     RowPatterns,
 )
 from hbase_orm.ops import Cell, ListedRow, Row
-from tests.property.row_replies import read_by_patterns, written
+from tests.property.row_replies import read_by, written
 
 AB = RowPattern((b"d:a", b"d:b"), (1, None))
 
@@ -70,7 +70,7 @@ def test_a_pattern_takes_no_row_that_is_not_there_completely() -> None:
 
 def learned(patterns: RowPatterns, rows: list[Row]) -> list[bool]:
     """Read an answer; return for each row whether a pattern took it."""
-    read = read_by_patterns(written(rows), len(rows), patterns)
+    read = read_by(patterns, written(rows), len(rows))
     assert read == rows
     return [isinstance(each, ListedRow) for each in read]
 

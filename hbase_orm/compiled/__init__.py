@@ -1,0 +1,29 @@
+"""The compiled reader: rows of Thrift1 stay encoded until an object is made of them.
+
+The module `_cells` is built from `_cells.pyx` where a compiler is. Without it, and if the
+environment variable `HBASE_ORM_PURE` is 1, everything is read by Python, with the same results.
+
+The words of the reader:
+
+- *Forms* of values, by which it decodes them: "integer" (big-endian; flipped if negative numbers
+  are stored, too), "signed" (two's complement), "float64" (the sorted form of doubles), "ieee" (4
+  or 8 bytes), "either" (the bytes of False or of True), "text" (UTF-8), "raw", "instant" (a number
+  of units since 1970), "late instant" (the largest long less that number) and "call" (a function).
+- What is done *without a cell*: the field is "left out", or is "none"; or the row is "refused",
+  which means that it is left to Python.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Final
+
+from hbase_orm.compiled.encoded_rows import EncodedRow, cells
+
+PURE: Final = "HBASE_ORM_PURE"
+"""The environment variable that switches the compiled reader off, if it is 1."""
+
+compiled_cells: Final[Any] = None if os.environ.get(PURE) == "1" else cells
+"""The compiled module; None if it was not built, or is switched off."""
+
+__all__ = ["PURE", "EncodedRow", "compiled_cells"]

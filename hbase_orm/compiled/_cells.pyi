@@ -1,0 +1,48 @@
+from collections.abc import Callable, KeysView
+from typing import Any, TypeAlias
+
+from hbase_orm.ops import Cell, Row
+
+FORMS: dict[str, int]
+ABSENT: dict[str, int]
+MOST: int
+
+CellColumn: TypeAlias = tuple[bytes, str, str, str, int, bool, bool, int, Any]
+
+def take_rows(
+    data: bytes, position: int, most: int, rows: list[Any], row_type: type[Row]
+) -> int: ...
+def cells_of(encoded: bytes, cell_type: type[Cell]) -> dict[bytes, Cell]: ...
+def columns_of(encoded: bytes) -> KeysView[bytes]: ...
+
+class CellReader:
+    def __init__(
+        self, columns: tuple[CellColumn, ...], misfits: tuple[type[BaseException], ...]
+    ) -> None: ...
+    def read_into(self, values: dict[str, Any], encoded: bytes) -> bool: ...
+
+class ObjectMaker:
+    def __init__(
+        self,
+        model: type[Any],
+        state: type[Any],
+        set_state: Callable[[Any, Any], None],
+        rare: Any,
+        decode_key: Callable[..., tuple[Any, ...]],
+        key_fields: tuple[str, ...],
+        cells: CellReader,
+        plainly: Callable[..., Any],
+        row_type: type[Row],
+    ) -> None: ...
+    def made(self, origin: str | None, context: Any, row: Row) -> Any: ...
+
+class ValueReader:
+    def __init__(
+        self,
+        cells: CellReader,
+        decode_key: Callable[..., tuple[Any, ...]] | None,
+        places: tuple[int, ...],
+        plainly: Callable[..., tuple[Any, ...]],
+        row_type: type[Row],
+    ) -> None: ...
+    def __call__(self, row: Row, context: Any = None) -> tuple[Any, ...]: ...

@@ -1,0 +1,710 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True
+"""Reads rows as Thrift1 encodes them: finds them in an answer, and makes objects of them.
+
+A row's cells stay encoded until something needs them. An encoded cell is (Thrift's binary protocol,
+https://github.com/apache/thrift/blob/master/doc/specs/thrift-binary-protocol.md):
+
+    4 bytes   length of the column's name, then the name
+    0b 00 01  field 1, text: 4 bytes length of the value, then the value
+    0a 00 02  field 2, a number: 8 bytes timestamp in milliseconds
+    00        end of the cell
+
+Every length is compared with the bytes that are there before anything is read. What is not exactly
+of this form is left to the readers in Python, which also raise the errors.
+"""
+
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from cpython.datetime cimport datetime_new, import_datetime
+from cpython.dict cimport PyDict_SetItem
+from cpython.mem cimport PyMem_Free, PyMem_Malloc
+from cpython.ref cimport Py_INCREF
+from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
+from cpython.unicode cimport PyUnicode_DecodeUTF8
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.string cimport memchr, memcmp, memcpy
+
+cdef extern from "Python.h":
+    object PyObject_GenericGetDict(object, void*)
+    object PyType_GenericAlloc(type, Py_ssize_t)
+    object PyLong_FromLongLong(long long)
+    object PyLong_FromUnsignedLongLong(unsigned long long)
+
+from datetime import timezone
+
+import_datetime()
+
+cdef object UTC = timezone.utc
+
+cdef enum Form:
+    CALL = 0
+    INTEGER = 1
+    FLOAT64 = 2
+    IEEE = 3
+    EITHER = 4
+    TEXT = 5
+    RAW = 6
+    INSTANT = 7
+    LATE_INSTANT = 8
+    SIGNED = 9
+
+FORMS = {
+    "call": CALL,
+    "integer": INTEGER,
+    "float64": FLOAT64,
+    "ieee": IEEE,
+    "either": EITHER,
+    "text": TEXT,
+    "raw": RAW,
+    "instant": INSTANT,
+    "late instant": LATE_INSTANT,
+    "signed": SIGNED,
+}
+
+cdef enum Absent:
+    LEFT_OUT = 0
+    NONE = 1
+    REFUSED = 2
+    ZERO = 3
+
+ABSENT = {"left out": LEFT_OUT, "none": NONE, "refused": REFUSED, "zero": ZERO}
+
+cdef enum:
+    MOST_COLUMNS = 128
+
+MOST = MOST_COLUMNS
+
+cdef int64_t MICROS_PER_DAY = 86_400_000_000
+cdef uint64_t SIGN = <uint64_t>1 << 63
+# Microseconds from 1970 to the first of the year 1, and to the end of the year 9999.
+cdef int64_t FIRST_MICRO = -62_135_596_800_000_000
+cdef int64_t AFTER_LAST_MICRO = 253_402_300_800_000_000
+
+
+cdef inline uint32_t _length(const uint8_t* at) noexcept nogil:
+    return (<uint32_t>at[0] << 24) | (<uint32_t>at[1] << 16) | (<uint32_t>at[2] << 8) | at[3]
+
+
+cdef struct Cell:
+    const uint8_t* name
+    const uint8_t* value
+    const uint8_t* stamp
+    uint32_t name_bytes
+    uint32_t value_bytes
+
+
+cdef inline const uint8_t* _cell(const uint8_t* at, const uint8_t* end, Cell* cell) noexcept nogil:
+    """Read a cell; return where it ends, or NULL if it is not complete or of another form."""
+    cdef uint32_t size
+    if end - at < 4:
+        return NULL
+    size = _length(at)
+    at += 4
+    if end - at < 7 or size > <uint64_t>(end - at - 7):
+        return NULL
+    cell.name, cell.name_bytes = at, size
+    at += size
+    if at[0] != 0x0B or at[1] != 0 or at[2] != 1:
+        return NULL
+    size = _length(at + 3)
+    at += 7
+    if end - at < 12 or size > <uint64_t>(end - at - 12):
+        return NULL
+    cell.value, cell.value_bytes = at, size
+    at += size
+    if at[0] != 0x0A or at[1] != 0 or at[2] != 2 or at[11] != 0:
+        return NULL
+    cell.stamp = at + 3
+    return at + 12
+
+
+def take_rows(bytes data not None, Py_ssize_t position, Py_ssize_t most, list rows not None,
+              type row_type not None):
+    """Append to `rows` up to `most` rows, which begin at `position` in `data`.
+
+    Args:
+        data: The bytes of an answer.
+        position: Where the next row begins; 0 to the length of `data`.
+        most: The largest number of rows.
+        rows: The list.
+        row_type: The class of the rows, with the attributes `key` and `encoded`.
+
+    Returns:
+        The position of the first row that was not taken: it is not complete, or of another form.
+    """
+    cdef const uint8_t* begin = <const uint8_t*>PyBytes_AS_STRING(data)
+    cdef Py_ssize_t size = PyBytes_GET_SIZE(data)
+    if position < 0 or position > size:
+        raise ValueError("the position is not in the data")
+    cdef const uint8_t* end = begin + size
+    cdef const uint8_t* at = begin + position
+    cdef const uint8_t* key
+    cdef const uint8_t* cells
+    cdef const uint8_t* stop
+    cdef uint32_t key_bytes, count, left
+    cdef Cell cell
+    cdef object row
+    while most > 0:
+        if end - at < 7 or at[0] != 0x0B or at[1] != 0 or at[2] != 1:
+            break
+        key_bytes = _length(at + 3)
+        key = at + 7
+        if not key_bytes or end - key < 9 or key_bytes > <uint64_t>(end - key - 9):
+            break
+        stop = key + key_bytes
+        if stop[0] != 0x0D or stop[1] != 0 or stop[2] != 2 or stop[3] != 0x0B or stop[4] != 0x0C:
+            break
+        count = _length(stop + 5)
+        if not count:
+            break
+        stop += 9
+        cells = stop
+        left = count
+        while left:
+            stop = _cell(stop, end, &cell)
+            if stop == NULL:
+                break
+            left -= 1
+        if stop == NULL or stop >= end or stop[0] != 0:
+            break
+        row = PyType_GenericAlloc(row_type, 0)
+        row.key = PyBytes_FromStringAndSize(<const char*>key, key_bytes)
+        row.encoded = PyBytes_FromStringAndSize(<const char*>cells, stop - cells)
+        rows.append(row)
+        at = stop + 1
+        most -= 1
+    return at - begin
+
+
+def cells_of(bytes encoded not None, type cell_type not None):
+    """Return the cells of an encoded row: values of `cell_type`, a tuple of two, by column.
+
+    Raises:
+        ValueError: The bytes are not encoded cells.
+    """
+    cdef const uint8_t* at = <const uint8_t*>PyBytes_AS_STRING(encoded)
+    cdef const uint8_t* end = at + PyBytes_GET_SIZE(encoded)
+    cdef Cell cell
+    cdef dict cells = {}
+    new = tuple.__new__
+    while at < end:
+        at = _cell(at, end, &cell)
+        if at == NULL:
+            raise ValueError("the bytes are no encoded cells")
+        cells[PyBytes_FromStringAndSize(<const char*>cell.name, cell.name_bytes)] = new(
+            cell_type,
+            (
+                PyBytes_FromStringAndSize(<const char*>cell.value, cell.value_bytes),
+                <int64_t>_number(cell.stamp, 8),
+            ),
+        )
+    return cells
+
+
+def columns_of(bytes encoded not None):
+    """Return the columns of an encoded row, each once.
+
+    Raises:
+        ValueError: The bytes are not encoded cells.
+    """
+    cdef const uint8_t* at = <const uint8_t*>PyBytes_AS_STRING(encoded)
+    cdef const uint8_t* end = at + PyBytes_GET_SIZE(encoded)
+    cdef Cell cell
+    cdef dict names = {}
+    while at < end:
+        at = _cell(at, end, &cell)
+        if at == NULL:
+            raise ValueError("the bytes are no encoded cells")
+        names[PyBytes_FromStringAndSize(<const char*>cell.name, cell.name_bytes)] = None
+    return names.keys()
+
+
+cdef inline uint64_t _number(const uint8_t* at, uint32_t size) noexcept nogil:
+    cdef uint64_t number = 0
+    cdef uint32_t n
+    for n in range(size):
+        number = (number << 8) | at[n]
+    return number
+
+
+cdef object _instant(int64_t micros):
+    """Return a time in UTC of microseconds since 1970, which are in the years 1 to 9999.
+
+    The days become a date by the algorithm `civil_from_days` of
+    https://howardhinnant.github.io/date_algorithms.html.
+    """
+    cdef int64_t days = micros // MICROS_PER_DAY
+    cdef int64_t rest = micros - days * MICROS_PER_DAY
+    if rest < 0:  # C divides towards zero
+        days -= 1
+        rest += MICROS_PER_DAY
+    days += 719468
+    cdef int64_t era = days // 146097 if days >= 0 else (days - 146096) // 146097
+    cdef int64_t day_of_era = days - era * 146097
+    cdef int64_t year_of_era = (
+        day_of_era - day_of_era // 1460 + day_of_era // 36524 - day_of_era // 146096
+    ) // 365
+    cdef int64_t day_of_year = day_of_era - (
+        365 * year_of_era + year_of_era // 4 - year_of_era // 100
+    )
+    cdef int64_t shifted = (5 * day_of_year + 2) // 153
+    cdef int64_t day = day_of_year - (153 * shifted + 2) // 5 + 1
+    cdef int64_t month = shifted + 3 if shifted < 10 else shifted - 9
+    cdef int64_t year = year_of_era + era * 400 + (1 if month <= 2 else 0)
+    cdef int64_t seconds = rest // 1_000_000
+    return datetime_new(
+        year, month, day, seconds // 3600, seconds % 3600 // 60, seconds % 60,
+        rest % 1_000_000, UTC,
+    )
+
+
+cdef struct Column:
+    const uint8_t* name
+    Py_ssize_t name_bytes
+    int form
+    int absent
+    bint desc
+    bint flipped
+    uint32_t size
+    int64_t unit_micros
+
+
+cdef class CellReader:
+    """Reads the values of certain columns from encoded rows.
+
+    The forms of values are `FORMS`, and what is done without a cell is `ABSENT`. A value that does
+    not fit its form, and a column that is refused without a cell, are left to Python.
+    """
+
+    cdef Py_ssize_t _count
+    cdef Column* _columns
+    cdef tuple _names
+    cdef tuple _helpers
+    cdef tuple _fields
+    cdef tuple _misfits
+
+    def __cinit__(self, tuple columns not None, tuple misfits not None):
+        """Prepare.
+
+        Args:
+            columns: For each column its name, the name of its field, what is done without a cell,
+                and the form of its values: the name of the form, the number of bytes (0 for any),
+                whether every bit is inverted, whether the sign bit is flipped, the microseconds of
+                a unit, and a helper: the function to call, or the bytes of False and of True.
+            misfits: The exceptions of a function for bytes that do not fit.
+        """
+        cdef Py_ssize_t n
+        self._count = len(columns)
+        if self._count > MOST_COLUMNS:
+            raise ValueError("too many columns")
+        self._columns = <Column*>PyMem_Malloc(max(1, self._count) * sizeof(Column))
+        if self._columns == NULL:
+            raise MemoryError
+        self._misfits = misfits
+        self._names = tuple(bytes(each[0]) for each in columns)
+        self._fields = tuple(each[1] for each in columns)
+        self._helpers = tuple(each[8] for each in columns)
+        for n in range(self._count):
+            name, _, absent, form, size, desc, flipped, unit_micros, helper = columns[n]
+            self._columns[n].name = <const uint8_t*>PyBytes_AS_STRING(self._names[n])
+            self._columns[n].name_bytes = PyBytes_GET_SIZE(self._names[n])
+            self._columns[n].absent = ABSENT[absent]
+            self._columns[n].form = FORMS[form]
+            self._columns[n].size = size
+            self._columns[n].desc = desc
+            self._columns[n].flipped = flipped
+            self._columns[n].unit_micros = unit_micros
+
+    def __dealloc__(self):
+        PyMem_Free(self._columns)
+
+    cdef bint _find(self, bytes encoded, Cell* found) noexcept:
+        """Find the last cell of each column; return whether the bytes are encoded cells.
+
+        `found` is the caller's own: another thread may use this reader while a function runs.
+        """
+        cdef const uint8_t* at = <const uint8_t*>PyBytes_AS_STRING(encoded)
+        cdef const uint8_t* end = at + PyBytes_GET_SIZE(encoded)
+        cdef Py_ssize_t n, tried, expected = 0, count = self._count
+        cdef Cell cell
+        for n in range(count):
+            found[n].name = NULL
+        while at < end:
+            at = _cell(at, end, &cell)
+            if at == NULL:
+                return False
+            # The columns mostly come in the order of their names, and so do those of the reader.
+            for tried in range(count):
+                n = expected + tried
+                if n >= count:
+                    n -= count
+                if (
+                    self._columns[n].name_bytes == cell.name_bytes
+                    and memcmp(self._columns[n].name, cell.name, cell.name_bytes) == 0
+                ):
+                    found[n] = cell
+                    expected = n + 1 if n + 1 < count else 0
+                    break
+        return True
+
+    cdef object _value(self, Py_ssize_t n, const uint8_t* at, uint32_t size, bint* fits):
+        """Return the value of a column from its bytes; if they do not fit, unset `fits`."""
+        cdef Column* column = &self._columns[n]
+        cdef uint64_t bits
+        cdef uint32_t half
+        cdef double real
+        cdef float short_real
+        cdef int form = column.form
+        cdef object helper
+        if column.size and size != column.size:
+            fits[0] = False
+            return None
+        if form == TEXT:
+            try:
+                return PyUnicode_DecodeUTF8(<const char*>at, size, NULL)
+            except UnicodeDecodeError:
+                fits[0] = False
+                return None
+        if form == RAW:
+            return PyBytes_FromStringAndSize(<const char*>at, size)
+        if form == EITHER:
+            helper = self._helpers[n]
+            if memcmp(at, PyBytes_AS_STRING(<bytes>helper[0]), size) == 0:
+                return False
+            if memcmp(at, PyBytes_AS_STRING(<bytes>helper[1]), size) == 0:
+                return True
+            fits[0] = False
+            return None
+        if form == CALL:
+            try:
+                return self._helpers[n](PyBytes_FromStringAndSize(<const char*>at, size))
+            except self._misfits:
+                fits[0] = False
+                return None
+        bits = _number(at, size)
+        if column.desc:
+            bits = ~bits
+            if size < 8:
+                bits &= (<uint64_t>1 << (8 * size)) - 1
+        if form == INTEGER:
+            if not column.flipped:
+                return PyLong_FromUnsignedLongLong(bits)
+            # Of fewer than 8 bytes, the number is as small as it is stored.
+            if size < 8:
+                return PyLong_FromLongLong(
+                    <int64_t>bits - (<int64_t>1 << (8 * size - 1))
+                )
+            return PyLong_FromLongLong(<int64_t>(bits ^ SIGN))
+        if form == SIGNED:
+            if size < 8 and bits >> (8 * size - 1):
+                return PyLong_FromLongLong(<int64_t>bits - (<int64_t>1 << (8 * size)))
+            return PyLong_FromLongLong(<int64_t>bits)
+        if form == FLOAT64:
+            bits = bits ^ SIGN if bits & SIGN else ~bits
+            memcpy(&real, &bits, 8)
+            return real
+        if form == IEEE:
+            if size == 8:
+                memcpy(&real, &bits, 8)
+                return real
+            half = <uint32_t>bits
+            memcpy(&short_real, &half, 4)
+            return <double>short_real
+        return self._time(column, bits, fits)
+
+    cdef object _time(self, Column* column, uint64_t bits, bint* fits):
+        cdef int64_t number, unit = column.unit_micros
+        if column.form == LATE_INSTANT:
+            bits ^= SIGN
+        if column.flipped:
+            number = <int64_t>(bits ^ SIGN)
+        elif bits & SIGN:
+            fits[0] = False
+            return None
+        else:
+            number = <int64_t>bits
+        # C divides towards zero: both bounds are multiples of every unit.
+        if number < FIRST_MICRO // unit or number >= AFTER_LAST_MICRO // unit:
+            fits[0] = False
+            return None
+        return _instant(number * unit)
+
+    def read_into(self, dict values not None, bytes encoded not None):
+        """Read the fields into `values`, in the order of the columns of this reader.
+
+        Returns:
+            Whether all values fit. If not, some fields may have been read.
+        """
+        return self._read_into(values, encoded)
+
+    cdef bint _read_into(self, dict values, bytes encoded) except -1:
+        cdef Py_ssize_t n
+        cdef bint fits = True
+        cdef object value
+        cdef Cell[MOST_COLUMNS] found
+        if not self._find(encoded, found):
+            return False
+        for n in range(self._count):
+            if found[n].name == NULL:
+                if self._columns[n].absent == NONE:
+                    PyDict_SetItem(values, self._fields[n], None)
+                elif self._columns[n].absent == ZERO:
+                    PyDict_SetItem(values, self._fields[n], 0)
+                elif self._columns[n].absent == REFUSED:
+                    return False
+                continue
+            value = self._value(n, found[n].value, found[n].value_bytes, &fits)
+            if not fits:
+                return False
+            PyDict_SetItem(values, self._fields[n], value)
+        return True
+
+
+cdef enum Framing:
+    FIXED = 0
+    ENDED = 1
+    REST = 2
+
+FRAMINGS = {"fixed": FIXED, "ended": ENDED, "rest": REST}
+
+cdef enum:
+    MOST_PARTS = 16
+
+MOST_KEY_PARTS = MOST_PARTS
+
+
+cdef class KeyReader:
+    """Reads the fields of row keys; a row key that does not fit is given to a function of Python.
+
+    A part has a fixed number of bytes, or is ended by one byte, or is the rest of the row key.
+    """
+
+    cdef CellReader _values
+    cdef int _count
+    cdef int[MOST_PARTS] _framings
+    cdef uint32_t[MOST_PARTS] _sizes
+    cdef int[MOST_PARTS] _ends
+    cdef int[MOST_PARTS] _places
+    cdef tuple _allowed
+    cdef int _fields
+    cdef object _plainly
+
+    def __init__(self, tuple parts not None, CellReader values not None, int fields, plainly):
+        """Prepare.
+
+        Args:
+            parts: For each part its framing, its number of bytes (0 for any), the byte behind it
+                (-1 for none), the place of its value among the results (-1 for none), and the
+                allowed values of its bytes (None for all). An ended part, and the rest, has at
+                least one byte.
+            values: Reads the parts: its columns are the parts.
+            fields: The number of results.
+            plainly: A function from a row key and a context to the results.
+        """
+        cdef int n
+        if len(parts) > MOST_PARTS or len(parts) != values._count:
+            raise ValueError("too many parts, or not one column for each")
+        self._count = len(parts)
+        self._values = values
+        self._fields = fields
+        self._plainly = plainly
+        self._allowed = tuple(each[4] for each in parts)
+        for n in range(self._count):
+            self._framings[n] = FRAMINGS[parts[n][0]]
+            self._sizes[n] = parts[n][1]
+            self._ends[n] = parts[n][2]
+            self._places[n] = parts[n][3]
+            if self._places[n] >= fields or (self._framings[n] == ENDED and self._ends[n] < 0):
+                raise ValueError("a part without its end, or a value without a place")
+
+    def __call__(self, key, context=None):
+        """Return the values of the fields of a row key."""
+        return self.read(key, context)
+
+    cdef tuple read(self, object key, object context):
+        """Return the values of the fields of a row key."""
+        cdef tuple values
+        if type(key) is bytes:
+            values = self._read(<bytes>key)
+            if values is not None:
+                return values
+        return self._plainly(key, context)
+
+    cdef tuple _read(self, bytes key):
+        cdef const uint8_t* at = <const uint8_t*>PyBytes_AS_STRING(key)
+        cdef const uint8_t* end = at + PyBytes_GET_SIZE(key)
+        cdef const uint8_t* stop
+        cdef int n
+        cdef bint fits = True
+        cdef object value
+        cdef list values = [None] * self._fields
+        for n in range(self._count):
+            if self._framings[n] == FIXED:
+                if end - at < <Py_ssize_t>self._sizes[n]:
+                    return None
+                stop = at + self._sizes[n]
+            elif self._framings[n] == ENDED:
+                stop = <const uint8_t*>memchr(at, self._ends[n], end - at)
+                if stop == NULL or stop == at:
+                    return None
+            else:
+                stop = end
+                if stop == at:
+                    return None
+            if self._allowed[n] is not None:
+                value = PyBytes_FromStringAndSize(<const char*>at, stop - at)
+                if value not in self._allowed[n]:
+                    return None
+            if self._places[n] >= 0:
+                value = self._values._value(n, at, <uint32_t>(stop - at), &fits)
+                if not fits:
+                    return None
+                values[self._places[n]] = value
+            at = stop + 1 if self._framings[n] == ENDED else stop
+        return tuple(values) if at == end else None
+
+
+cdef class ObjectMaker:
+    """Makes objects of encoded rows; a row that does not fit is given to a function of Python."""
+
+    cdef type _model
+    cdef object _new
+    cdef type _state
+    cdef object _set_state
+    cdef object _decode_key
+    cdef KeyReader _keys
+    cdef tuple _key_fields
+    cdef CellReader _cells
+    cdef object _rare
+    cdef object _plainly
+    cdef type _row_type
+
+    def __init__(self, type model not None, type state not None, set_state, rare, decode_key,
+                 tuple key_fields not None, CellReader cells not None, plainly,
+                 type row_type not None):
+        """Prepare.
+
+        Args:
+            model: The class of the objects.
+            state: The class of `__state__`.
+            set_state: A function that sets the `__state__` of an object.
+            rare: The attribute `rare` of each state.
+            decode_key: A function from a row key and a context to the values of its fields.
+            key_fields: The names of these fields.
+            cells: Reads the other fields.
+            plainly: A function from a row and a context to an object, for any row.
+            row_type: The class of the rows that are not given to `plainly`.
+        """
+        self._model = model
+        self._new = model.__new__
+        self._state = state
+        self._set_state = set_state
+        self._rare = rare
+        self._decode_key = decode_key
+        self._keys = decode_key if isinstance(decode_key, KeyReader) else None
+        self._key_fields = key_fields
+        self._cells = cells
+        self._plainly = plainly
+        self._row_type = row_type
+
+    def made(self, origin, context, row):
+        """Return the object of a row.
+
+        Args:
+            origin: The origin in the object's state.
+            context: The second argument of `decode_key`.
+            row: The row.
+
+        Raises:
+            CorruptRowError: The row does not decode.
+        """
+        cdef object obj, state
+        cdef dict values
+        cdef tuple key_values
+        cdef bytes encoded
+        cdef Py_ssize_t n
+        if type(row) is self._row_type:
+            if self._keys is not None:
+                key_values = self._keys.read(row.key, context)
+            else:
+                key_values = self._decode_key(row.key, context)
+            obj = self._new(self._model)
+            values = PyObject_GenericGetDict(obj, NULL)
+            for n in range(len(self._key_fields)):
+                PyDict_SetItem(values, self._key_fields[n], key_values[n])
+            encoded = row.encoded
+            if self._cells._read_into(values, encoded):
+                state = PyType_GenericAlloc(self._state, 0)
+                state.row = row
+                state.origin = origin
+                state.on_change = None
+                state.rare = self._rare
+                self._set_state(obj, state)
+                return obj
+        obj = self._plainly(row, context)
+        obj.__state__.origin = origin
+        return obj
+
+
+cdef class ValueReader:
+    """Reads a few fields of encoded rows as tuples."""
+
+    cdef CellReader _cells
+    cdef object _plainly
+    cdef object _decode_key
+    cdef type _row_type
+    cdef tuple _places
+
+    def __init__(self, CellReader cells not None, decode_key, tuple places not None, plainly,
+                 type row_type not None):
+        """Prepare.
+
+        Args:
+            cells: Reads the fields that are in cells. Columns without a cell are None or refused.
+            decode_key: A function from a row key and a context to the values of its fields; None
+                if no field is in the row key.
+            places: For each field its place among the row key's values, or -1 - its place among
+                the columns of `cells`.
+            plainly: A function from a row and a context to the values, for any row.
+            row_type: The class of the rows that are not given to `plainly`.
+        """
+        self._cells = cells
+        self._decode_key = decode_key
+        self._places = places
+        self._plainly = plainly
+        self._row_type = row_type
+
+    def __call__(self, row, context=None):
+        """Return the values of a row."""
+        cdef tuple key_values = ()
+        cdef Py_ssize_t n, place, count = len(self._places)
+        cdef bint fits = True
+        cdef object value
+        cdef tuple values
+        cdef CellReader cells = self._cells
+        cdef bytes encoded
+        cdef Cell[MOST_COLUMNS] found
+        if type(row) is not self._row_type:
+            return self._plainly(row, context)
+        encoded = row.encoded
+        if not cells._find(encoded, found):
+            return self._plainly(row, context)
+        if self._decode_key is not None:
+            key_values = self._decode_key(row.key, context)
+        values = PyTuple_New(count)
+        for n in range(count):
+            place = self._places[n]
+            if place >= 0:
+                value = key_values[place]
+            else:
+                place = -1 - place
+                if found[place].name == NULL:
+                    if cells._columns[place].absent == REFUSED:
+                        fits = False
+                    value = 0 if cells._columns[place].absent == ZERO else None
+                else:
+                    value = cells._value(
+                        place, found[place].value, found[place].value_bytes, &fits
+                    )
+            Py_INCREF(value)
+            PyTuple_SET_ITEM(values, n, value)
+        return values if fits else self._plainly(row, context)
