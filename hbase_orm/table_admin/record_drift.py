@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from hbase_orm.binding.recorded_models import compared
-from hbase_orm.binding.table_creation.table_records import merged, refuse_contradictory
+from hbase_orm.binding.table_creation.merged_records import merged
+from hbase_orm.binding.table_creation.table_records import refuse_contradictory
 from hbase_orm.binding.table_identity import Identity, identity
 from hbase_orm.errors import ConflictError, RecordError, RejectedError
 from hbase_orm.gateway.base import Feature

@@ -6,7 +6,8 @@ from collections.abc import Collection, Iterable, Sequence
 
 from hbase_orm.binding.bound_model import BoundModel
 from hbase_orm.binding.table_creation.existing_tables import exists
-from hbase_orm.binding.table_creation.table_records import distinct_schemas, merged
+from hbase_orm.binding.table_creation.merged_records import merged
+from hbase_orm.binding.table_creation.table_records import distinct_schemas
 from hbase_orm.index.catalog.catalog import read_entry
 from hbase_orm.index.catalog.refused_writes import is_held, refuse_held, refuse_moving
 from hbase_orm.ops import Protocol, RenewTimeLimit, ask

@@ -10,6 +10,7 @@ from hbase_orm.binding.bound_model import BoundModel
 from hbase_orm.binding.recorded_models import compared, drift_error
 from hbase_orm.binding.table_creation.existing_anchors import with_existing_anchors
 from hbase_orm.binding.table_creation.existing_tables import KEY_ATTRIBUTE, TableWarnings, described
+from hbase_orm.binding.table_creation.merged_records import merged
 from hbase_orm.binding.table_creation.model_tables import create
 from hbase_orm.binding.table_creation.rows_without_anchor import refuse_rows_without_anchor
 from hbase_orm.binding.table_creation.shared_tables import Creation
@@ -22,18 +23,10 @@ from hbase_orm.index.catalog.registration import require_record
 from hbase_orm.index.entries.targets import GUARD_FAMILY
 from hbase_orm.numbering.create_tables import create_if_missing
 from hbase_orm.ops import CreateTable, ModifyTable, Protocol, TableDescriptor, ask
-from hbase_orm.record.declaration import (
-    Declaration,
-    RecordedColumn,
-    RecordedIndex,
-    RecordedModel,
-    RecordedRows,
-    TableRecord,
-)
+from hbase_orm.record.declaration import Declaration, TableRecord
 from hbase_orm.record.differences import Difference, Weight
 from hbase_orm.record.recorded_schema import recorded_names
 from hbase_orm.record.snapshots import declaration_of
-from hbase_orm.record.specifications import joined_codec, same_codec, same_key
 from hbase_orm.record.store import ID_ATTRIBUTE, ID_BYTES, decide_record, read_record
 from hbase_orm.schema import TableSchema
 
@@ -308,93 +301,3 @@ def note_new_regions(pattern: str, table: str) -> Protocol[None]:
         return replace(known, regions_ms=max(known.regions_ms, regions_ms))
 
     yield from decide_record(pattern, decide)
-
-
-def merged(recorded: Declaration, declared: Declaration) -> Declaration:
-    """Return `recorded` with the columns, families, models and indexes that are new in `declared`.
-
-    New columns are not required, because old rows lack them. The anchor stays. The former names of
-    a model's fields are kept, because older programs use them, and indexes are described by them.
-    """
-    rows = list(recorded.rows)
-    for new in declared.rows:
-        place = next((n for n, known in enumerate(rows) if _have_one_key(known, new)), None)
-        if place is None:
-            rows.append(new)
-        else:
-            rows[place] = _merged_rows(rows[place], new)
-    families = {**declared.families, **recorded.families}
-    ordered = {name: families[name] for name in (*recorded.families, *families)}
-    known = recorded.indexes
-    indexes = {name: _joined(known.get(name), own) for name, own in declared.indexes.items()}
-    return replace(
-        recorded,
-        families=ordered,
-        rows=tuple(rows),
-        is_guarded=recorded.is_guarded or declared.is_guarded,
-        indexes={**known, **indexes},
-        options=recorded.options or declared.options,
-    )
-
-
-def _joined(recorded: RecordedIndex | None, declared: RecordedIndex) -> RecordedIndex:
-    """Return `declared` with the codes of both.
-
-    If the two are different indexes of one name, `declared` is returned: the recorded index was
-    dropped.
-    """
-    if recorded is None or recorded.spec is None or declared.spec is None:
-        return declared
-    if not same_codec(recorded.spec, declared.spec):
-        return declared
-    return replace(declared, spec=joined_codec(recorded.spec, declared.spec))
-
-
-def _have_one_key(recorded: RecordedRows, declared: RecordedRows) -> bool:
-    return recorded.record_type == declared.record_type and (
-        same_key(recorded.key, declared.key) or same_key(declared.key, recorded.key)
-    )
-
-
-def _merged_rows(recorded: RecordedRows, declared: RecordedRows) -> RecordedRows:
-    new = {
-        column: replace(each, is_required=False)
-        for column, each in declared.columns.items()
-        if column not in recorded.columns
-    }
-    kept = {
-        column: _merged_column(each, declared.columns.get(column, each))
-        for column, each in recorded.columns.items()
-    }
-    models = {**recorded.models, **declared.models}
-    models |= {
-        name: _with_former_names(declared.models[name], known)
-        for name, known in recorded.models.items()
-        if name in declared.models
-    }
-    key = tuple(map(joined_codec, recorded.key, declared.key))
-    return replace(recorded, key=key, columns={**kept, **new}, models=models)
-
-
-def _merged_column(recorded: RecordedColumn, declared: RecordedColumn) -> RecordedColumn:
-    names = recorded.names
-    if names is not None and declared.names is not None:
-        names = joined_codec(names, declared.names)
-    return replace(
-        recorded,
-        is_required=recorded.is_required and declared.is_required,
-        codec=joined_codec(recorded.codec, declared.codec),
-        names=names,
-    )
-
-
-def _with_former_names(declared: RecordedModel, known: RecordedModel) -> RecordedModel:
-    """Return `declared` together with the former names of the model's fields.
-
-    Key fields keep their first names: the catalog describes indexes by them.
-    """
-    former = known.former if known.fields == declared.fields else known.names
-    later = known.later_keys
-    if declared.key not in {known.key, *later}:
-        later = (*later, declared.key)
-    return replace(declared, key=known.key, former=former, later_keys=later)

@@ -6,7 +6,6 @@ from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Any
 
-from hbase_orm.binding.table_creation.table_records import merged
 from hbase_orm.index.upkeep.table_pages import scan_page
 from hbase_orm.migrate.operations import record_edits as edits
 from hbase_orm.migrate.operations.migrated_table import MigratedTable
@@ -19,6 +18,7 @@ from hbase_orm.migrate.operations.operation import (
     Operation,
     begin,
 )
+from hbase_orm.migrate.operations.record_updates import updated
 from hbase_orm.migrate.operations.refusals import mismatch, unsupported
 from hbase_orm.migrate.operations.rows.estimates import rows_estimate
 from hbase_orm.migrate.operations.rows.row_edits import after_page
@@ -247,6 +247,8 @@ class UpdateRecord(CheckedOperation):
 
     These are new codes of a codec, columns that may be None or not any more, further models of the
     table, and the like: programs with the old class and with the new one may run side by side.
+    Columns, qualifiers, codecs, names of fields, families and indexes stay as they are: the
+    operations that change them may stand before or after it.
 
     Attributes:
         table: The table.
@@ -273,7 +275,7 @@ class UpdateRecord(CheckedOperation):
         table = MigratedTable(migration, self.table)
         if not migration.options.dry_run:
             begin(checkpoint)
-            table.change(partial(merged, declared=table.after))
+            table.change(partial(updated, after=table.after))
 
     def source(self) -> str:
         """Return the Python source."""

@@ -7,13 +7,13 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, Final
 
 from hbase_orm.codecs import Codec
-from hbase_orm.errors import CodecError
 from hbase_orm.migrate.operations import record_edits as edits
 from hbase_orm.migrate.operations.in_place import CellColumns, InPlaceOperation
 from hbase_orm.migrate.operations.operation import Irreversible, Operation
 from hbase_orm.migrate.operations.refusals import mismatch
+from hbase_orm.migrate.operations.rows.row_edits import MISFITS
 from hbase_orm.migrate.operations.rows.row_kinds import column_name
-from hbase_orm.migrate.operations.rows.row_marks import RowMark
+from hbase_orm.migrate.operations.rows.row_marks import RowMark, left_versions
 from hbase_orm.migrate.operations.rows.row_walk import RowSample
 from hbase_orm.migrate.operations.source_text import call, codec_source
 from hbase_orm.ops import Delete, Put, RowMutation, StoredVersion
@@ -29,8 +29,9 @@ _EXACTLY: Final = frozenset({"delete", "delete_family_version"})
 class ChangeCodec(InPlaceOperation):
     """Change the codec of a column, and all its stored values, exclusively.
 
-    Every version keeps its timestamp. A value that the new codec cannot hold refuses the whole
-    operation before anything is changed.
+    Every version keeps its timestamp. A newest value that does not decode, or that the new codec
+    cannot hold, refuses the whole operation before anything is changed. Older versions of which
+    that is so stay as they are.
 
     Attributes:
         column: The column, as `family:qualifier`.
@@ -129,31 +130,45 @@ class ChangeCodec(InPlaceOperation):
     def mutation(
         self, row: bytes, versions: Sequence[StoredVersion], mark: RowMark | None
     ) -> RowMutation | None:
-        """Return the puts of all versions in the new codec, at their own timestamps."""
+        """Return the puts of the versions in the new codec, at their own timestamps.
+
+        The newest version must fit. Older ones that do not stay as they are, and the mark says
+        which: a run in the other direction leaves them too.
+        """
         marked = [] if mark is None else puts_of(versions, mark.column)
         if mark is not None and mark.is_done(marked[0].value if marked else None):
             return None
         stored = puts_of(versions, self.columns.read)
-        puts = [
-            Put(self.columns.read, self._converted(each.value), each.timestamp_ms)
-            for number, each in enumerate(stored)
-            if number == 0 or self._decodes(each.value)
-        ]
+        if not stored:
+            return None  # deleted since the page was scanned
+        left_ms = left_versions(marked[0].value) if marked else frozenset[int]()
+        puts = self._puts([each for each in stored if each.timestamp_ms not in left_ms])
         if mark is not None:
+            left_ms |= {each.timestamp_ms for each in stored} - {each.timestamp_ms for each in puts}
             at_ms = marked[0].timestamp_ms if marked else stored[0].timestamp_ms
-            puts.append(Put(mark.column, mark.value, at_ms))
+            puts.append(Put(mark.column, mark.value_with(left_ms), at_ms))
         return RowMutation(row, puts=tuple(puts))
+
+    def _puts(self, versions: Sequence[StoredVersion]) -> list[Put]:
+        """Return the puts of the newest version, which must fit, and of the others that do."""
+        values = [
+            self._converted_if_it_fits(each.value) if number else self._converted(each.value)
+            for number, each in enumerate(versions)
+        ]
+        return [
+            Put(self.columns.read, value, each.timestamp_ms)
+            for each, value in zip(versions, values, strict=True)
+            if value is not None
+        ]
 
     def _converted(self, data: bytes) -> bytes:
         return self.new.encode(self.new.normalize(self.old.decode(data)))
 
-    def _decodes(self, data: bytes) -> bool:
-        """Return whether an older version decodes; one that does not stays as it is."""
+    def _converted_if_it_fits(self, data: bytes) -> bytes | None:
         try:
-            self.old.decode(data)
-        except CodecError:
-            return False
-        return True
+            return self._converted(data)
+        except MISFITS:
+            return None
 
     def sample(self, table: str, row: bytes, versions: Sequence[StoredVersion]) -> RowSample:
         """Return the newest value of a row before and after."""
@@ -267,6 +282,8 @@ class RenameQualifier(InPlaceOperation):
         """Return the puts of all versions into the new column, and the delete of the old ones."""
         old, new = column_name(self.old), column_name(self.new)
         stored = puts_of(versions, old)
+        if not stored:
+            return None  # deleted since the page was scanned
         if puts_of(versions, new):
             message = f"the row has cells in column {self.new}, which the record does not have"
             raise ValueError(message)

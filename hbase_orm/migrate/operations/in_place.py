@@ -3,7 +3,8 @@
 While it runs, rows of both kinds exist. So no other program may use the column:
 
 1. Beside other programs, all rows are checked; what does not fit is refused before any change.
-2. The table is taken for exclusive use: no other program writes it.
+2. The table is taken for exclusive use: no other program writes it. All rows are checked again,
+   because others may have written since.
 3. The record gets a declaration that neither the old class nor the new one agrees with. After a
    lease no program reads the column.
 4. Each row is changed by one atomic request. A row that was changed shows it.
@@ -67,6 +68,11 @@ _CHECK: Final = "check"
 _CHANGE: Final = "change"
 _CLEAN: Final = "clean"
 _ALL_VERSIONS: Final = 1_000_000
+_REPAIR: Final = "change or delete these rows with the class of now, and run the operation again"
+_REPAIR_RAW: Final = (
+    "no class may use the table now: change or delete these cells with engine.raw() and run the "
+    "operation again, or go back with 'hbase-orm downgrade -1'"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +167,7 @@ class InPlaceOperation(CheckedOperation):
     # --- running ----------------------------------------------------------------------------------
 
     def estimate(self, migration: Migration) -> Estimate:
-        """Return the estimate: the rows are checked, then changed one by one."""
+        """Return the estimate: the rows are checked twice, then changed one by one."""
         table = MigratedTable(migration, self.table)
         names = table.existing(table.recorded())
         reverse = self.reverse()
@@ -170,7 +176,7 @@ class InPlaceOperation(CheckedOperation):
             table,
             names,
             requests_per_row=1.05,
-            passes=3 if self.needs_marks else 2,
+            passes=4 if self.needs_marks else 3,
             irreversible=lost,
             waits_s=2 * table.lease_s,
         )
@@ -207,18 +213,31 @@ class InPlaceOperation(CheckedOperation):
         elif marks is None:
             marks = self._known_marks(table)
         with table.exclusively(self.describe()):
+            tables = table.existing(recorded)
+            if not is_begun:  # other programs may have written since the rows were checked
+                self._check(table, table.recorded(), tables, NoCheckpoint())
             saved = PhaseCheckpoint(checkpoint, _CHANGE, marks.encode())
             if not (is_begun and saved.position):
                 saved.save({})  # the mark is known before a row has it
-            table.change(partial(self._begun, nonce=marks.nonce))
-            table.wait_for_readers()
-            mark = self._mark(table, recorded, marks)
-            change = partial(self._changed_page, table, mark)
-            position = RowWalk(table, self.describe(), change, saved).run(tables)
-            _refuse(self.describe(), table.name, position)
-            table.change(self._ended)
+            self._change(table, recorded, tables, marks, saved)
             saved = PhaseCheckpoint(checkpoint, _CLEAN, marks.encode())
             self._clean(table, recorded, marks, saved)
+
+    def _change(
+        self,
+        table: MigratedTable,
+        recorded: Declaration,
+        tables: Sequence[str],
+        marks: MarksOfRun,
+        saved: Checkpoint,
+    ) -> None:
+        """Change the record and all rows."""
+        table.change(partial(self._begun, nonce=marks.nonce))
+        table.wait_for_readers()
+        change = partial(self._changed_page, table, self._mark(table, recorded, marks))
+        position = RowWalk(table, self.describe(), change, saved).run(tables)
+        self._refuse(table, position, saved, _REPAIR_RAW)
+        table.change(self._ended)
 
     def _is_begun(self, declaration: Declaration) -> bool:
         return self.is_changing(declaration) or self.is_undoing(declaration)
@@ -270,7 +289,28 @@ class InPlaceOperation(CheckedOperation):
         refuse_indexed(table.name, recorded, self.changed_column, self.describe())
         check = partial(self._checked_page, table)
         position = RowWalk(table, f"check: {self.describe()}", check, checkpoint).run(tables)
-        _refuse(self.describe(), table.name, position)
+        self._refuse(table, position, checkpoint, _REPAIR)
+
+    def _refuse(
+        self, table: MigratedTable, position: WalkPosition, checkpoint: Checkpoint, fix: str
+    ) -> None:
+        """Raise an error if rows do not fit; the next run looks at all rows again.
+
+        Raises:
+            RefusedRowsError: Some do not.
+        """
+        if not position.failed:
+            return
+        checkpoint.save({})
+        named = [f"{each.table} {each.row!r}: {each.reason}" for each in position.failures[:10]]
+        raise RefusedRowsError(
+            "rows have values that do not fit",
+            operation=self.describe(),
+            table=table.name,
+            rows=position.failed,
+            first=named,
+            fix=fix,
+        )
 
     def _clean(
         self, table: MigratedTable, recorded: Declaration, marks: MarksOfRun, saved: Checkpoint
@@ -340,21 +380,3 @@ class InPlaceOperation(CheckedOperation):
         request = GetVersionsOfRows(name, keys, families, _ALL_VERSIONS, raw=True)
         answers = yield from ask_with_retry(request, context.retries)
         return page, dict(zip(keys, answers, strict=True))
-
-
-def _refuse(operation: str, table: str, position: WalkPosition) -> None:
-    """Raise an error if rows do not fit.
-
-    Raises:
-        RefusedRowsError: Some do not.
-    """
-    if position.failed:
-        named = [f"{each.table} {each.row!r}: {each.reason}" for each in position.failures[:10]]
-        raise RefusedRowsError(
-            "rows have values that do not fit",
-            operation=operation,
-            table=table,
-            rows=position.failed,
-            first=named,
-            fix="change or delete these rows with the class of now, and run the operation again",
-        )

@@ -15,11 +15,12 @@ from hbase_orm import Engine, Family, Index, Key, Mapped, Model, codecs, column,
 from hbase_orm.errors import MigrationError
 from hbase_orm.migrate import MigrationOptions, Revision
 from hbase_orm.migrate.errors import StepFailedError
-from hbase_orm.migrate.operations.columns import AddColumn
+from hbase_orm.migrate.operations.columns import AddColumn, UpdateRecord
 from hbase_orm.migrate.operations.copies import RekeyTable
 from hbase_orm.migrate.operations.encodings import ChangeCodec, RenameQualifier
 from hbase_orm.migrate.operations.families import AddFamily
 from hbase_orm.migrate.operations.indexes import AddIndex
+from hbase_orm.migrate.operations.record_updates import updated
 from hbase_orm.migrate.operations.tables import CreateTable
 from hbase_orm.migrate.operations.values import TransformColumn
 from tests.support.interrupted_runs import Fill, Runs, declared, there_and_back
@@ -53,7 +54,7 @@ def after() -> type[Model]:
         e = Family()
         id: Key[int] = key(codecs.uint32())
         city: Mapped[str] = column(d, "t")
-        note: Mapped[str] = column(d, "n")
+        note: Mapped[str | None] = column(d, "n", default=None)
         size: Mapped[int] = column(d, "s", codec=codecs.uint64())
         unit: Mapped[str | None] = column(e, "u", default=None)
         by_city = Index(city)
@@ -71,21 +72,25 @@ def shops() -> type[Model]:
     return Shop
 
 
+AFTER: Final = declared(after(), shops())
+
 # A row that is changed twice, or changed back without having been changed, shows it.
 STEPS: Final = Revision(
     "a",
     operations=(
         CreateTable("shops"),
+        UpdateRecord("orders"),
         TransformColumn("orders", "d:n", forward=lambda v: v + b"!", backward=lambda v: v[:-1]),
         ChangeCodec("orders", "d:s", old=codecs.int64(), new=codecs.uint64()),
         RenameQualifier("orders", "d:c", "d:t"),
+        UpdateRecord("orders"),
         AddFamily("orders", "e"),
         AddColumn("orders", "e:u"),
         AddIndex("orders", "by_city"),
     ),
     checksum="c",
     before=declared(before()),
-    after=declared(after(), shops()),
+    after=AFTER,
 )
 
 
@@ -98,10 +103,14 @@ def fill(engine: Engine) -> None:
 
 
 def compared(runs: Runs) -> object:
-    """Return the record and the values of the table; guards may stay in it after a downgrade."""
+    """Return the record and the values of the table.
+
+    After a downgrade guards may stay in it, and what `UpdateRecord` has added to the record.
+    """
     table = contents(runs.engine, "orders")
     assert table.record is not None
-    return replace(table.record, is_guarded=True), table.values, runs.tables("orders", "shops")
+    record = replace(updated(table.record, AFTER["orders"]), is_guarded=True)
+    return record, table.values, runs.tables("orders", "shops")
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,12 @@ import pytest
 
 from hbase_orm import Engine, codecs, select
 from hbase_orm.errors import HBaseORMError, SchemaDriftError
-from hbase_orm.migrate.operations.columns import AddColumn, DropColumn, RenameColumn
+from hbase_orm.migrate.operations.columns import (
+    AddColumn,
+    DropColumn,
+    RenameColumn,
+    UpdateRecord,
+)
 from hbase_orm.migrate.operations.encodings import ChangeCodec, RenameQualifier
 from hbase_orm.migrate.operations.families import AddFamily, AlterFamily, AlterTable
 from hbase_orm.migrate.operations.operation import Irreversible, Operation
@@ -60,6 +65,24 @@ def lower(value: bytes) -> bytes:
 
 
 BIG: Final = codecs.int64()
+OTHERWISE: Final = FIRST.without("text").having(
+    size=col(int, "s", codec=BIG),
+    note=col(str, "nn", nullable=True),
+    weight=col(int, "w", codec=codecs.uint16(), nullable=True),
+    unit=col(str, "u", nullable=True),
+)
+
+
+def otherwise(table: str) -> list[Operation]:
+    """Return what makes a table as `OTHERWISE`, but what `UpdateRecord` does."""
+    return [
+        DropColumn(table, "d:x", keep_cells=True),
+        ChangeCodec(table, "d:s", old=codecs.uint32(), new=BIG),
+        RenameQualifier(table, "d:n", "d:nn"),
+        AddColumn(table, "d:u"),
+    ]
+
+
 CHANGES: Final[dict[str, Change]] = {
     "a new column": Change(
         FIRST.having(unit=col(str, "u", nullable=True)), lambda t: [AddColumn(t, "d:u")]
@@ -91,6 +114,12 @@ CHANGES: Final[dict[str, Change]] = {
         FIRST.having(customer=col(str, "cc")),
         lambda t: [RenameQualifier(t, "d:c", "d:cc")],
         is_exclusive=True,
+    ),
+    "an updated record before other columns": Change(
+        OTHERWISE, lambda t: [UpdateRecord(t), *otherwise(t)], is_exclusive=True
+    ),
+    "an updated record after other columns": Change(
+        OTHERWISE, lambda t: [*otherwise(t), UpdateRecord(t)], is_exclusive=True
     ),
     "other values": Change(
         FIRST, lambda t: [TransformColumn(t, "d:t", forward=upper, backward=lower)]

@@ -63,7 +63,7 @@ def after() -> type[Model]:
         f = Family()
         id: Key[int] = key(codecs.uint32())
         city: Mapped[str] = column(d, "t")
-        size: Mapped[int] = column(d, "s", codec=codecs.uint64())
+        size: Mapped[int | None] = column(d, "s", codec=codecs.uint64(), default=None)
         note: Mapped[str | None] = column(d, "n", default=None)
         unit: Mapped[str | None] = column(e, "u", default=None)
         by_city = Index(city)

@@ -9,7 +9,19 @@ from typing import Any, Final
 
 import pytest
 
-from hbase_orm import Engine, Family, Index, Key, Mapped, Model, codecs, column, connect, key
+from hbase_orm import (
+    Engine,
+    Family,
+    Index,
+    Key,
+    Mapped,
+    Model,
+    codecs,
+    column,
+    connect,
+    key,
+    select,
+)
 from hbase_orm.migrate import operations as words
 from hbase_orm.migrate.autogenerate import compared
 from hbase_orm.migrate.comparison import compare
@@ -23,12 +35,13 @@ from hbase_orm.migrate.operations.copies import RekeyTable
 from hbase_orm.migrate.operations.encodings import ChangeCodec, RenameQualifier
 from hbase_orm.migrate.operations.families import AlterFamily
 from hbase_orm.migrate.operations.indexes import AddIndex, DropIndex
+from hbase_orm.migrate.operations.operation import Irreversible
 from hbase_orm.migrate.operations.tables import CreateTable, DropTable
 from hbase_orm.record.declaration import Declaration
 from hbase_orm.record.snapshots import declaration_of
 from hbase_orm.record.store import read_record
 from tests.support.changed_models import FIRST, Declared, col
-from tests.support.migrated_tables import Revision
+from tests.support.migrated_tables import Revision, contents
 
 T: Final = "orders"
 
@@ -67,6 +80,29 @@ PROPOSED: Final[dict[str, tuple[Declared, Sequence[Any]]]] = {
     "a column that may be None now": (
         FIRST.having(weight=col(int, "w", codec=codecs.uint16(), nullable=True)),
         [UpdateRecord(T)],
+    ),
+    "another codec of an indexed column, and a column that may be None now": (
+        FIRST.having(
+            size=col(int, "s", codec=codecs.int64(), default=3),
+            weight=col(int, "w", codec=codecs.uint16(), nullable=True),
+        ),
+        [
+            DropIndex(T, "by_size"),
+            ChangeCodec(T, "d:s", old=codecs.uint32(), new=codecs.int64()),
+            UpdateRecord(T),
+            AddIndex(T, "by_size"),
+        ],
+    ),
+    "another qualifier of an indexed column, and a column that may be None now": (
+        FIRST.having(
+            city=col(str, "tt"), weight=col(int, "w", codec=codecs.uint16(), nullable=True)
+        ),
+        [
+            DropIndex(T, "by_city"),
+            RenameQualifier(T, "d:t", "d:tt"),
+            UpdateRecord(T),
+            AddIndex(T, "by_city"),
+        ],
     ),
     "an index less": (replace(FIRST, indexes={"by_city": "city"}), [DropIndex(T, "by_size")]),
     "an index more": (
@@ -128,6 +164,38 @@ def test_what_is_proposed_leaves_nothing_to_propose_and_a_clean_check(name: str)
         assert compared([new], {T: _recorded(engine)}) == []
         (check,) = Engine(engine._runtime.gateway, engine.options).check_tables(new)
         assert [str(each) for each in check.differences] == []
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        name
+        for name, (_, operations) in PROPOSED.items()
+        if not any(isinstance(each.reverse(), Irreversible) for each in operations)
+        and "RekeyTable" not in str(operations)
+    ],
+)
+def test_what_is_proposed_is_undone_and_done_again(name: str) -> None:
+    after, _ = PROPOSED[name]
+    old, new = FIRST.model("guarded", T), after.model("guarded", T)
+    with connect("memory://") as engine:
+        engine.create_tables(old)
+        with engine.session() as session:
+            session.add(old(shop="s", number=1, customer="c", city="x", size=1, weight=2))
+        made, before = Revision(engine, (old,), (new,)), contents(engine, T)
+        operations = compared([new], {T: _recorded(engine)})
+
+        made.upgrade(*operations, exclusive=True)
+        first = contents(engine, T)
+        made.downgrade(*operations, exclusive=True)
+        assert contents(engine, T).values == before.values
+        with Engine(engine._runtime.gateway, engine.options).session() as session:
+            assert [row.size for row in session.all(select(old).where(old.city == "x"))] == [1]
+            assert [row.city for row in session.all(select(old).where(old.size == 1))] == ["x"]
+        made.upgrade(*operations, exclusive=True)
+
+        second = contents(engine, T)
+        assert (second.record, second.values) == (first.record, first.values)
 
 
 def _recorded(engine: Engine) -> Declaration:

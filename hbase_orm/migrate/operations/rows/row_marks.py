@@ -4,12 +4,15 @@ A mark is put by the request that changes its row. So a row is changed at most o
 crashed or answered late. If the operation is interrupted and then undone, the same marks show the
 rows that must be changed back. Marks are overwritten, not deleted, until all rows are done: the
 tombstone of a mark would hide the next one with the same timestamp.
+
+A mark may also have the timestamps of older versions that were left as they are, in either
+direction: their bytes are what they were, and stay so whatever direction the next run has.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -17,6 +20,7 @@ from hbase_orm.index.entries.guard_cell import NONCE_BYTES
 from hbase_orm.index.entries.targets import MARKER_VALUE
 
 _CHANGED_BACK: Final = b"back"
+_LEFT: Final = b"="
 _NONCE: Final = "mark"
 _UNDOES: Final = "undoes"
 
@@ -45,8 +49,23 @@ class RowMark:
 
     def is_done(self, cell: bytes | None) -> bool:
         """Return whether a row with this cell, or without one, needs no change."""
-        is_changed = cell == MARKER_VALUE
+        is_changed = cell is not None and cell.partition(_LEFT)[0] == MARKER_VALUE
         return is_changed != self.undoes
+
+    def value_with(self, left_ms: Iterable[int]) -> bytes:
+        """Return the cell of a row that is done, in which older versions were left as they are.
+
+        Args:
+            left_ms: The timestamps of these versions.
+        """
+        stamps = ",".join(map(str, sorted(left_ms)))
+        return self.value + _LEFT + stamps.encode() if stamps else self.value
+
+
+def left_versions(cell: bytes) -> frozenset[int]:
+    """Return the timestamps of the older versions that a mark says were left as they are."""
+    stamps = cell.partition(_LEFT)[2]
+    return frozenset(map(int, stamps.split(b","))) if stamps else frozenset()
 
 
 @dataclass(frozen=True, slots=True)
