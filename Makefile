@@ -93,6 +93,10 @@ seeds: $(DEV_STAMP) ## the random tests that need no HBase, SEEDS times, each ti
 mutants: $(DEV_STAMP) ## does a test that needs no HBase fail for each of 200 changes of the code?
 	nice $(BIN)/python -m tests.mutation.run $(MUTANTS_ARGS)
 
+.PHONY: sanitize
+sanitize: $(DEV_STAMP) ## fuzz the compiled reader under the address sanitizer (needs gcc)
+	$(BIN)/python -m tests.sanitizer.run $(SANITIZE_ARGS)
+
 .PHONY: bench
 bench: $(DEV_STAMP) ## paired benchmarks against plain happybase
 	$(BIN)/python -m benchmarks $(BENCH_ARGS)
