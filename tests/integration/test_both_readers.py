@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from hbase_orm import Engine, connect, select
 from hbase_orm.compiled import compiled_cells
 from hbase_orm.errors import HBaseORMError, ValidationError
-from hbase_orm.gateway.thrift.decoding import compiled_rows
+from hbase_orm.gateway.thrift.decoding import protocols
+from hbase_orm.gateway.thrift.decoding.row_patterns import RowPatterns
 from hbase_orm.testing import RealHBase
 from tests.property.random_models import Declared, models, rows
 
@@ -29,7 +30,7 @@ def engines(hbase: RealHBase, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple
     namespace = f"n{uuid4().hex[:12]}"
     with connect(hbase.url_in(namespace)) as compiled, connect(hbase.url_in(namespace)) as pure:
         compiled.tables()
-        monkeypatch.setattr(compiled_rows, "compiled_cells", None)
+        monkeypatch.setattr(protocols, "row_takers", RowPatterns)
         pure.tables()
         yield compiled, pure
     hbase.drop_namespace(namespace)
