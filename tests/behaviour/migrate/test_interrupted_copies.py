@@ -7,6 +7,7 @@ programs write then is refused, or it is moved with the rows.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -35,6 +36,7 @@ from hbase_orm.migrate.operations.copies import (
     RekeyTable,
     SplitTable,
 )
+from hbase_orm.migrate.operations.refusals import TargetExistsError
 from hbase_orm.migrate.operations.rows import exclusive_copy
 from hbase_orm.record.closed_tables import closed_why, moved_to
 from hbase_orm.record.declaration import TableRecord
@@ -184,6 +186,7 @@ class Copy(Runs):
         writer = Writer(engine_on(Process(self.gateway), self.clock), model, self.ledger)
         if self.record(direction) is not None:
             writer._do(lambda: self._read(writer))
+            writer.written = 0
         return writer
 
     @staticmethod
@@ -286,7 +289,7 @@ def test_no_write_after_a_copy_that_ended_at_any_request_is_lost(
         writer = interrupted(copy, direction, number)
         copy.run(then)
         copy.check(then)
-        written += writer.written > 1
+        written += writer.written > 0
         refusals += writer.refusals
     assert written > 1
     assert "being moved to" in " ".join(map(str, refusals))
@@ -310,3 +313,37 @@ def test_no_write_between_several_runs_that_ended_is_lost(
                     writer.write(10 * turn + place)
         copy.run(then)
         copy.check(then)
+
+
+@COPIES
+def test_what_programs_write_until_their_leases_end_is_copied(copied: Copied) -> None:
+    copy = Copy(copied)
+    writer = copy.writer("upgrade")
+    copy.clock.on_sleep.append(partial(_write_once, copy, writer))
+
+    copy.run("upgrade")
+
+    assert writer.written == 6  # also into months that had no table
+    copy.check("upgrade")
+
+
+def _write_once(copy: Copy, writer: Writer) -> None:
+    copy.clock.on_sleep.clear()
+    writer.write(1)
+
+
+@THEN
+def test_a_split_whose_tables_exist_is_refused_and_drops_nothing(then: str) -> None:
+    copied = Copied(SPLIT, one_table(guarded=False), monthly())
+    copy = Copy(copied)
+    copy.engine.create_tables(copied.new, periods=(START, START + timedelta(days=40)))
+    there = copy.tables("trips_2")
+    assert len(there) > 1
+    with pytest.raises(TargetExistsError, match="exist already"):
+        copy.run("upgrade")
+
+    with suppress(TargetExistsError):
+        copy.run(then)
+
+    assert copy.tables("trips_2") == there
+    assert copy.writer("upgrade").rows() == copy.ledger
