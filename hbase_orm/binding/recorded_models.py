@@ -30,6 +30,7 @@ from hbase_orm.errors import (
 from hbase_orm.gateway.base import Feature
 from hbase_orm.index.catalog.declaration_text import declaration_texts
 from hbase_orm.ops import Protocol
+from hbase_orm.record.closed_tables import closed_why, how_to_go_on
 from hbase_orm.record.declaration import Declaration, RecordedRows, TableRecord
 from hbase_orm.record.differences import Difference, Weight, differences, family_differences
 from hbase_orm.record.recorded_schema import recorded_names, recorded_schema
@@ -148,6 +149,9 @@ def compared(schema: TableSchema, record: TableRecord) -> list[Difference]:
         RecordError: The record is damaged, or a newer version of the library wrote it.
     """
     current, own = record.current, declaration_of([schema])
+    why = closed_why(current)
+    if why:
+        return [Difference(Weight.CONTRADICTION, _CLOSED, why, "open")]
     differing: list[Difference] = []
     for each in record_types_of(schema) or (schema,):
         declared = rows_of(each)
@@ -240,6 +244,8 @@ def drift_error(
     contradictions = [each for each in differing if each.weight in _REFUSED]
     is_new_family = all(each.weight is Weight.NO_FAMILY for each in contradictions)
     fix = _HOW_TO_ADD_FAMILY if is_new_family else _HOW_TO_AGREE
+    why = next((each.recorded for each in contradictions if each.subject == _CLOSED), "")
+    fix = how_to_go_on(why) if why else fix
     return SchemaDriftError(
         "the model contradicts the record of its table: it would misread or hide rows",
         model=schema.model_name,
@@ -248,6 +254,9 @@ def drift_error(
         fix=fix if is_certain else f"{fix}; {_IF_MADE_AGAIN}",
     )
 
+
+_CLOSED: Final = "table"
+"""The subject of the only difference from the record of a closed table."""
 
 _REFUSED: Final = frozenset({Weight.CONTRADICTION, Weight.NO_FAMILY})
 _HOW_TO_AGREE: Final = (

@@ -12,11 +12,11 @@ from hbase_orm.migrate.graph import RevisionGraph
 from hbase_orm.migrate.history import history_table, read_history
 from hbase_orm.migrate.operations.copies import RekeyTable
 from hbase_orm.migrate.operations.operation import Operation
-from hbase_orm.migrate.operations.record_edits import closed_why
 from hbase_orm.migrate.operations.tables import CreateTable
 from hbase_orm.model import Model
 from hbase_orm.model.declare.placement import base_of
 from hbase_orm.ops import Protocol
+from hbase_orm.record.closed_tables import closed_why
 from hbase_orm.record.declaration import Declaration
 from hbase_orm.record.snapshots import declaration_of
 from hbase_orm.record.store import read_record

@@ -96,7 +96,8 @@ def _refuse_sealed(table: str, move: CatalogMove) -> None:
             "rows have been handed over, so the move cannot be given up",
             table=table,
             phase=move.phase.name,
-            fix="finish the move by an upgrade; a downgrade then moves the rows back",
+            fix="finish the move by the command that began it, an upgrade or a downgrade; the "
+            "other one then moves the rows back",
         )
 
 
@@ -125,7 +126,8 @@ def _refuse_step(table: str, entry: CatalogEntry, move: CatalogMove) -> None:
             "the rows of the table are part of another move, or of one that is being given up",
             table=table,
             other_table=now.other_table,
-            fix="finish that move first: by an upgrade, or by the downgrade that gives it up",
+            fix="finish that move first: 'hbase-orm current' names the command that began it; the "
+            "command of the other direction gives it up",
         )
     if move.phase - now.phase != 1:
         raise ConflictError(

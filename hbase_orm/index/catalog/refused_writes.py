@@ -59,7 +59,7 @@ def refuse_moving(table: str, entry: CatalogEntry | None) -> None:
             table=table,
             other_table=entry.move.other_table,
             phase=entry.move.phase.name,
-            fix="finish the move first: 'hbase-orm upgrade'",
+            fix="finish the move first, by the command that began it: 'hbase-orm current' names it",
         )
 
 

@@ -272,25 +272,5 @@ def needs_guards(declaration: Declaration) -> bool:
     return bool(declaration.indexes) or any(column.role == "version" for column in columns)
 
 
-def closed(declaration: Declaration, why: str) -> Declaration:
-    """Return a declaration that every class contradicts: its row key says why."""
-    key: tuple[Spec, ...] = ({"derived": why, "codec": "raw"},)
-    return _edited(declaration, lambda rows: replace(rows, key=key))
-
-
-def closed_why(declaration: Declaration) -> str:
-    """Return why a table is closed; empty if it is not."""
-    reasons = {str(rows.key[0].get("derived", "")) for rows in declaration.rows}
-    return next((why for why in reasons if " " in why), "")
-
-
-def reopened(declaration: Declaration, after: Declaration) -> Declaration:
-    """Return a closed declaration with the row keys of another declaration of the same rows."""
-    if not closed_why(declaration):
-        return declaration
-    rows = zip(declaration.rows, after.rows, strict=True)
-    return replace(declaration, rows=tuple(replace(one, key=other.key) for one, other in rows))
-
-
 def _edited(declaration: Declaration, edit: Callable[[RecordedRows], RecordedRows]) -> Declaration:
     return replace(declaration, rows=tuple(edit(rows) for rows in declaration.rows))

@@ -11,14 +11,17 @@ from uuid import uuid4
 
 import pytest
 
-from hbase_orm import Engine, Family, Key, Mapped, Model, Table, codecs, column, key, rowkey
+from hbase_orm import Engine, Family, Key, Mapped, Model, Table, codecs, column, key, rowkey, select
 from hbase_orm.binding.dictionaries import in_namespace
+from hbase_orm.errors import RejectedError, SchemaDriftError
 from hbase_orm.migrate.operations.copies import RekeyTable
 from hbase_orm.migrate.operations.refusals import RefusedRowsError
 from hbase_orm.migrate.operations.rows import exclusive_copy
 from hbase_orm.migrate.operations.tables import DropTable
 from hbase_orm.ops import MutateRows, Operation, Put, PutStampedRows, RowMutation, StampedRows
+from tests.support.backends import Backend
 from tests.support.migrated_tables import (
+    SHORT_LEASE_S,
     Revision,
     Saved,
     contents,
@@ -308,3 +311,84 @@ def test_a_copy_that_ends_in_any_round_is_finished_without_a_second_comparison(
         copied, steps, _ = ended(last)
         assert copied == whole, last
         assert set(steps) <= {"copy rows", "check rows"}, last
+
+
+class FailsAtPut(RecordsRequests):
+    """Refuses the puts of the copies after some of them."""
+
+    def __init__(self, inner: Any, puts: int) -> None:
+        super().__init__(inner)
+        self.left = puts
+
+    def execute(self, operation: Operation[R], /) -> R:
+        if isinstance(operation, PutStampedRows):
+            self.left -= 1
+            if self.left < 0:
+                raise RejectedError("the gateway refuses it", fix="ask its operator")
+        return super().execute(operation)
+
+
+def test_a_copy_that_failed_leaves_the_old_table_closed_until_the_next_run(
+    tables: Engine, backend: Backend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(exclusive_copy, "_PAGES", {"most_rows": 4, "least_page_rows": 2})
+    copy, now = Copy(tables, Family(), Family()), now_ms()
+    rows: dict[bytes, Versions] = {old_key(n): {b"d:v": versions(n, now)} for n in range(ROWS)}
+    copy.put(rows)
+    program = with_short_lease(backend.another(tables))
+    assert len(read_by(program, copy.old)) == ROWS
+
+    with pytest.raises(RejectedError):
+        copy.run(through(FailsAtPut(gateway_of(tables), 2), tables))
+
+    time.sleep(SHORT_LEASE_S)  # so long the program may use the record that it has read
+    for write in (
+        lambda: put(program, copy.old, ROWS + 1, "new"),
+        lambda: put(program, copy.old, 0, "changed"),
+        lambda: delete(program, copy.old, 1),
+        lambda: read_by(program, copy.old),
+    ):
+        with pytest.raises(SchemaDriftError, match="being moved to") as caught:
+            write()
+        assert "run it again" in (caught.value.fix or "")
+    copy.run()
+    assert copy.copied == rows
+    with pytest.raises(SchemaDriftError, match="moved to") as caught:
+        put(with_short_lease(backend.another(tables)), copy.old, 0, "changed")
+    assert "use the model whose table is" in (caught.value.fix or "")
+
+
+def test_rows_that_were_refused_are_changed_by_programs_and_all_rows_copied_again(
+    tables: Engine, backend: Backend
+) -> None:
+    copy, now = Copy(tables, Family(), Family()), now_ms()
+    copy.put({old_key(n): {b"d:v": versions(n, now)} for n in range(ROWS)})
+    copy.put({old_key(7): {b"d:w": ((now, b"\xff"),)}})
+    with pytest.raises(RefusedRowsError, match="do not decode"):
+        copy.run()
+
+    program = with_short_lease(backend.another(tables))
+    put(program, copy.old, 3, "changed")
+    put(program, copy.old, ROWS, "new")
+    delete(program, copy.old, 7)
+    DropTable(f"{copy.name}_2").run(copy.revision.migration(exclusive=True), Saved())
+    copy.run()
+
+    values = read_by(backend.another(tables), copy.new)
+    expected = {n: f"{n} at {now}" for n in range(ROWS) if n != 7}
+    assert values == {**expected, 3: "changed", ROWS: "new"}
+
+
+def read_by(engine: Engine, model: Any) -> dict[int, str]:
+    with engine.session() as session:
+        return {each.a: each.v for each in session.all(select(model).allow_full_scan())}
+
+
+def put(engine: Engine, model: Any, number: int, value: str) -> None:
+    with engine.session() as session:
+        session.put_row(model, model.v.to(value), a=number, b=abs(ROWS - number))
+
+
+def delete(engine: Engine, model: Any, number: int) -> None:
+    with engine.session() as session:
+        session.delete_row(model, a=number, b=abs(ROWS - number))

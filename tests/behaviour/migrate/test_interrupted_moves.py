@@ -33,9 +33,9 @@ from hbase_orm.errors import (
 from hbase_orm.gateway.base import Gateway
 from hbase_orm.migrate.errors import MigrationStoppedError
 from hbase_orm.migrate.operations.copies import RekeyTable
-from hbase_orm.migrate.operations.record_edits import closed_why
 from hbase_orm.migrate.operations.refusals import NeedsExclusiveUseError, RefusedRowsError
 from hbase_orm.ops import CheckAndMutate, GetRows, Operation
+from hbase_orm.record.closed_tables import closed_why
 from tests.support.migrated_tables import (
     SHORT_LEASE_S,
     EndError,

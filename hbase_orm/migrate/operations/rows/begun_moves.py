@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from hbase_orm.index.catalog.catalog import read_entry
 from hbase_orm.index.catalog.move_phases import CatalogMove
-from hbase_orm.migrate.operations import record_edits as edits
 from hbase_orm.migrate.operations.migrated_table import MigratedTable
+from hbase_orm.record.closed_tables import being_moved_to, closed_why, filled_from
 
 
 def is_unfinished(source: MigratedTable, target: MigratedTable) -> bool:
@@ -13,9 +13,9 @@ def is_unfinished(source: MigratedTable, target: MigratedTable) -> bool:
     record = target.recorded_or_none()
     if record is None:
         old = source.recorded_or_none()
-        is_open = old is not None and not edits.closed_why(old)
-        return is_open and not target.is_there()
-    if edits.closed_why(record) == f"filled from {source.name}":
+        why = None if old is None else closed_why(old)
+        return why == being_moved_to(target.name) or (why == "" and not target.is_there())
+    if closed_why(record) == filled_from(source.name):
         return True
     entry = target.run(read_entry(target.name))
     move = None if entry is None else entry.move
@@ -31,4 +31,4 @@ def begun_move(source: MigratedTable, target: MigratedTable) -> CatalogMove | No
     move = None if entry is None else entry.move
     if move is None or not move.is_old or move.other_table != target.name:
         return None
-    return None if edits.closed_why(source.recorded()) else move
+    return None if closed_why(source.recorded()) else move

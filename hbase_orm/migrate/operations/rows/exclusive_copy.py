@@ -1,14 +1,17 @@
 """Copies the rows of a table to a new one while nobody else writes either of them.
 
 1. The new table is created, and closed: its record contradicts every class.
-2. Both tables are taken for exclusive use.
+2. Both tables are taken for exclusive use, and the old table is closed, too. The exclusive use ends
+   with the program; the old table stays closed, so what is saved of the copy stays true.
 3. All rows are copied, with the timestamps of their cells. The writes may be repeated. A digest of
    the copies is computed on the way, and saved with the position.
 4. The new table is read for its digest. If it is another one, each row is compared with its copy,
    and the new table is read again.
-5. The old table is closed, then the new one is opened, and its indexes are built.
+5. The old table is closed for good, then the new one is opened, and its indexes are built.
 
-The old table keeps its rows until it is dropped. A run after a crash continues with its phase.
+The old table keeps its rows until it is dropped. A run after a crash continues with its phase. If
+rows are refused, the old table is opened, so that programs can change them, and the next run copies
+all rows again.
 """
 
 from __future__ import annotations
@@ -24,22 +27,30 @@ from hbase_orm.binding.table_creation.table_records import new_table_id
 from hbase_orm.index.catalog import index_steps
 from hbase_orm.index.catalog.catalog import catalog_descriptor
 from hbase_orm.index.entries.targets import GUARD_FAMILY
-from hbase_orm.migrate.operations import record_edits as edits
 from hbase_orm.migrate.operations.migrated_table import MigratedTable
 from hbase_orm.migrate.operations.operation import Checkpoint
 from hbase_orm.migrate.operations.rebuilt import models_of
 from hbase_orm.migrate.operations.refusals import RefusedRowsError, mismatch, unsupported
 from hbase_orm.migrate.operations.rows.copied_rows import CopiedRows
 from hbase_orm.migrate.operations.rows.kept_cells import KeptCells, kept_cells
+from hbase_orm.migrate.operations.rows.new_tables import refuse_existing_tables, was_source
 from hbase_orm.migrate.operations.rows.pipelined_walk import PipelinedWalk
 from hbase_orm.migrate.operations.rows.row_copies import RowsDigest
 from hbase_orm.migrate.operations.rows.row_mapping import RowMapping
 from hbase_orm.migrate.operations.rows.row_walk import RowWalk, WalkPosition
 from hbase_orm.migrate.operations.rows.steps import NoCheckpoint, PhaseCheckpoint, phase_of
-from hbase_orm.migrate.operations.tables import DropTable, refuse_existing
+from hbase_orm.migrate.operations.tables import DropTable
 from hbase_orm.model import Model
 from hbase_orm.numbering.create_tables import create_if_missing
 from hbase_orm.ops import CreateTable, FamilyDescriptor, Protocol
+from hbase_orm.record.closed_tables import (
+    being_moved_to,
+    closed,
+    closed_why,
+    filled_from,
+    moved_to,
+    reopened,
+)
 from hbase_orm.record.declaration import Declaration, TableRecord
 from hbase_orm.record.store import change_record
 
@@ -93,16 +104,17 @@ class ExclusiveCopy:
         new = models_of(self.target, self.target.after)
         self._mappings = self._mapped(old, new)
         if not begun:
-            self._refuse_target()
+            refuse_existing_tables(self.source, self.target)
         if self.source.migration.options.dry_run:
             return
-        tables = self.source.existing(recorded)
         if begun in {"", _CREATE}:
             PhaseCheckpoint(checkpoint, _CREATE, kept).save({})
             self._create(list(new.values()))
         with ExitStack() as uses:
             for table in (self.source, self.target):
                 uses.enter_context(table.exclusively(f"move of the rows of {self.source.name}"))
+            self._close_old(checkpoint)
+            tables = self.source.existing(recorded)
             self._table_id = self.target.record_id()
             self._begun_ms = self._now_ms
             rows = self._copy(checkpoint, tables)
@@ -115,14 +127,18 @@ class ExclusiveCopy:
     def _recorded(self) -> Declaration:
         """Return the declaration of the old rows, also if the old table is closed already."""
         recorded = self.source.recorded()
-        why = edits.closed_why(recorded)
-        if why and why != self._moved:
+        why = closed_why(recorded)
+        if why and why not in {self._being_moved, self._moved}:
             raise mismatch(self.source.name, "row key", why, "an open table")
-        return edits.reopened(recorded, self.source.before)
+        return reopened(recorded)
+
+    @property
+    def _being_moved(self) -> str:
+        return being_moved_to(self.target.name)
 
     @property
     def _moved(self) -> str:
-        return f"moved to {self.target.name}"
+        return moved_to(self.target.name)
 
     def _mapped(self, old: dict[str, type[Model]], new: dict[str, type[Model]]) -> list[RowMapping]:
         engine = self.source.migration.engine
@@ -143,27 +159,18 @@ class ExclusiveCopy:
             mappings.append(RowMapping(source, target))
         return mappings
 
-    def _refuse_target(self) -> None:
-        """Raise an error if the new table exists, unless its rows were moved to the old one."""
-        record = self.target.recorded_or_none()
-        if record is not None and edits.closed_why(record) == f"moved to {self.source.name}":
-            return
-        refuse_existing(self.target)
-
     def _create(self, models: Sequence[type[Model]]) -> None:
-        record = self.target.recorded_or_none()
-        moved_here = f"moved to {self.source.name}"
-        if record is not None and edits.closed_why(record) == moved_here:
+        if was_source(self.source, self.target):
             DropTable(self.target.declared).run(self.source.migration, NoCheckpoint())
-            record = None
-        filled = f"filled from {self.source.name}"
-        if record is not None and edits.closed_why(record) == filled:
+        record = self.target.recorded_or_none()
+        filled = filled_from(self.source.name)
+        if record is not None and closed_why(record) == filled:
             return
         if not self.target.after.period:
             self.source.migration.engine.create_tables(*models)
-            self.target.change(partial(edits.closed, why=filled))
+            self.target.change(partial(closed, why=filled))
             return
-        self.target.run(self._recorded_periods(edits.closed(self.target.after, filled)))
+        self.target.run(self._recorded_periods(closed(self.target.after, filled)))
 
     def _recorded_periods(self, declaration: Declaration) -> Protocol[None]:
         """Write the record of tables of periods, which are created when rows come."""
@@ -173,6 +180,22 @@ class ExclusiveCopy:
 
         yield from create_if_missing(CreateTable(catalog_descriptor()))
         yield from change_record(self.target.name, edit)
+
+    def _close_old(self, checkpoint: Checkpoint) -> None:
+        """Refuse the programs of the old class until the copy is finished, given up or refused.
+
+        An exclusive use ends with its program, but not this. What an earlier run has saved counts
+        only if the old table was closed ever since; otherwise all rows are copied again. Before the
+        first row is read, no program has a cached record in which the table is open.
+        """
+        why = closed_why(self.source.recorded())
+        if why == self._moved:
+            return
+        if why != self._being_moved:
+            self._begin_again(checkpoint)
+            self.source.change(partial(closed, why=self._being_moved))
+        if phase_of(checkpoint)[0] == _CREATE:
+            self.source.wait_for_readers()
 
     # --- rows -------------------------------------------------------------------------------------
 
@@ -271,7 +294,7 @@ class ExclusiveCopy:
     def _refuse_failed(self, checkpoint: Checkpoint, position: WalkPosition) -> None:
         if position.failed:
             named = [f"{each.table} {each.row!r}: {each.reason}" for each in position.failures[:10]]
-            self._begin_again(checkpoint)
+            self._open_old(checkpoint)
             raise RefusedRowsError(
                 "rows of the old table do not decode, do not fit the new one, or differ from "
                 "their copies",
@@ -285,7 +308,7 @@ class ExclusiveCopy:
         self, checkpoint: Checkpoint, rows: RowsDigest, copies: RowsDigest
     ) -> None:
         """Raise an error for tables of different digests, though each row has its copy."""
-        self._begin_again(checkpoint)
+        self._open_old(checkpoint)
         what, fix = _OTHER_ROWS, "drop the new table, and run it again, while nobody writes it"
         if copies.rows < rows.rows:
             what = _MERGED
@@ -293,6 +316,11 @@ class ExclusiveCopy:
         raise RefusedRowsError(
             what, table=self.source.name, rows=rows.rows, copies=copies.rows, fix=fix
         )
+
+    def _open_old(self, checkpoint: Checkpoint) -> None:
+        """Let programs change rows of the old table; the next run copies all rows again."""
+        self._begin_again(checkpoint)
+        self.source.change(reopened)
 
     def _begin_again(self, checkpoint: Checkpoint) -> None:
         """Make the next run copy all rows again."""
@@ -302,12 +330,11 @@ class ExclusiveCopy:
 
     def _open(self) -> None:
         """Close the old table for good, then open the new one."""
-        self.source.change(partial(edits.closed, why=self._moved))
-        self.source.wait_for_readers()
+        self.source.change(partial(closed, why=self._moved))
         for name in self.target.existing(self.target.after):
             for index in self.target.after.indexes:
                 self.target.run(index_steps.stop_reading(name, index, is_lww=None))
-        self.target.change(partial(edits.reopened, after=self.target.after))
+        self.target.change(reopened)
 
     def _build_indexes(self, models: Sequence[type[Model]]) -> None:
         engine, options = self.source.migration.engine, self.source.migration.options

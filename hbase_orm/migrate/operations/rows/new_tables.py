@@ -1,4 +1,4 @@
-"""The tables that an online move makes: the new table, or those of the periods, and new keys."""
+"""The tables that a move makes: the new table, or those of the periods, and new keys."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from hbase_orm.binding.table_moves.recorded_move import MovedModels
 from hbase_orm.errors import ConflictError
 from hbase_orm.index.catalog.catalog import catalog_descriptor, read_entry
 from hbase_orm.index.catalog.registration import register
-from hbase_orm.migrate.operations import record_edits as edits
 from hbase_orm.migrate.operations.migrated_table import MigratedTable
 from hbase_orm.migrate.operations.refusals import TargetExistsError
 from hbase_orm.migrate.operations.rows.steps import NoCheckpoint
 from hbase_orm.migrate.operations.tables import DropTable, refuse_existing
 from hbase_orm.numbering.create_tables import create_if_missing
 from hbase_orm.ops import CreateTable, ListRegions, Protocol, ask
+from hbase_orm.record.closed_tables import closed, closed_why, filled_from, moved_to
 from hbase_orm.record.declaration import Declaration, TableRecord
 from hbase_orm.record.store import ID_ATTRIBUTE, change_record
 
@@ -51,32 +51,7 @@ class NewTables:
         Raises:
             TargetExistsError: It exists.
         """
-        if self._was_source():
-            return
-        if not self.target.has_periods:
-            refuse_existing(self.target)
-            return
-        existing = self.target.existing(self.target.after)
-        if existing:
-            raise TargetExistsError(
-                "tables of periods to which the rows are to be moved exist already",
-                table=self.target.name,
-                tables=existing[:10],
-                fix="drop these tables if their rows are not needed, or give the new tables "
-                "another name",
-            )
-        if self.target.recorded_or_none() is not None:
-            raise TargetExistsError(
-                "tables of periods to which the rows are to be moved have a record already",
-                table=self.target.name,
-                fix="delete the record by engine.drop_tables with the new class, or give the new "
-                "tables another name",
-            )
-
-    def _was_source(self) -> bool:
-        """Return whether rows were moved from the new table to the old one before."""
-        record = self.target.recorded_or_none()
-        return record is not None and edits.closed_why(record) == f"moved to {self.source.name}"
+        refuse_existing_tables(self.source, self.target)
 
     def create(self) -> None:
         """Create the new table and the index of new keys.
@@ -84,7 +59,7 @@ class NewTables:
         The record is written before the table is created, and contradicts every class until the
         move begins: programs of the new class would take the table for an empty one.
         """
-        if self._was_source():
+        if was_source(self.source, self.target):
             DropTable(self.target.declared).run(self.source.migration, NoCheckpoint())
         entry = self.source.run(read_entry(self.target.name))
         if entry is None or entry.move is None or not entry.move.is_running:
@@ -93,10 +68,10 @@ class NewTables:
             self.source.run(self._created_new_key_table())
 
     def _created_closed(self) -> Protocol[None]:
-        filled = f"filled from {self.source.name}"
+        filled = filled_from(self.source.name)
 
         def edit(record: TableRecord | None) -> TableRecord:
-            return record or TableRecord(new_table_id(), edits.closed(self.declared, filled))
+            return record or TableRecord(new_table_id(), closed(self.declared, filled))
 
         yield from create_if_missing(CreateTable(catalog_descriptor()))
         record = yield from change_record(self.target.name, edit)
@@ -149,10 +124,46 @@ class NewTables:
             self.source.run(drop_table(self.new_key_table))
 
 
+def refuse_existing_tables(source: MigratedTable, target: MigratedTable) -> None:
+    """Raise an error if a new table exists, unless its rows were moved to the old one.
+
+    Raises:
+        TargetExistsError: It exists.
+    """
+    if was_source(source, target):
+        return
+    if not target.has_periods:
+        refuse_existing(target)
+        return
+    existing = target.existing(target.after)
+    if existing:
+        raise TargetExistsError(
+            "tables of periods to which the rows are to be moved exist already",
+            table=target.name,
+            tables=existing[:10],
+            fix="drop these tables if their rows are not needed, or give the new tables another "
+            "name",
+        )
+    if target.recorded_or_none() is not None:
+        raise TargetExistsError(
+            "tables of periods to which the rows are to be moved have a record already",
+            table=target.name,
+            fix="delete the record by engine.drop_tables with the new class, or give the new "
+            "tables another name",
+        )
+
+
+def was_source(source: MigratedTable, target: MigratedTable) -> bool:
+    """Return whether rows were moved from the new table to the old one before."""
+    record = target.recorded_or_none()
+    return record is not None and closed_why(record) == moved_to(source.name)
+
+
 def drop_new_tables(source: MigratedTable, target: MigratedTable) -> None:
     """Drop what a move has made: the new tables, their record, and the index of new keys."""
     DropTable(target.declared).run(target.migration, NoCheckpoint())
-    source.run(drop_table(new_keys_name(source)))
+    if not source.has_periods:  # rows of tables of periods are only copied, without such an index
+        source.run(drop_table(new_keys_name(source)))
 
 
 def new_keys_name(source: MigratedTable) -> str:

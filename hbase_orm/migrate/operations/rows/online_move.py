@@ -45,6 +45,13 @@ from hbase_orm.migrate.operations.rows.new_tables import (
 from hbase_orm.migrate.operations.rows.row_walk import PageWork, RowWalk
 from hbase_orm.migrate.operations.rows.steps import PhaseCheckpoint, phase_of
 from hbase_orm.ops.waits import wait
+from hbase_orm.record.closed_tables import (
+    being_moved_to,
+    closed,
+    closed_why,
+    moved_to,
+    reopened,
+)
 from hbase_orm.record.declaration import Declaration
 
 ONLINE: Final = "online "
@@ -102,7 +109,7 @@ class OnlineMove:
             self._guard_old_rows()
             self._stop_before(Phase.INDEXING)
             self._enter(self.target, Phase.INDEXING)
-            self.target.change(partial(edits.reopened, after=self.target.after))
+            self.target.change(reopened)
             self._enter(self.source, Phase.INDEXING)
             self._wait("wait until all programs write the new indexes")
         if place <= _STEPS.index(_INDEX):
@@ -126,7 +133,7 @@ class OnlineMove:
         floor_ms = int(self._kept.get(_FLOOR, "0"))
         self._enter(self.target, Phase.NEW, floor_ms)
         self._enter(self.source, Phase.NEW)
-        self.source.change(partial(edits.closed, why=self._moved))
+        self.source.change(partial(closed, why=self._moved))
         self._wait("wait until no program reads the old table")
         self._new_tables.drop_new_keys()
         if not edits.needs_guards(self.target.after):
@@ -149,8 +156,11 @@ class OnlineMove:
             self.source.run(leave_move(old))
             self.source.runtime.writer.moves.forget(old)
             self._wait("wait until no program writes the new indexes")
-        if self.source.recorded().guards_plain_models:
+        recorded = self.source.recorded()
+        if recorded.guards_plain_models:
             self.source.change(edits.without_guards)
+        if closed_why(recorded) == being_moved_to(self.target.name):  # by an exclusive copy
+            self.source.change(reopened)
         drop_new_tables(self.source, self.target)
 
     def refuse_new(self) -> bool:
@@ -201,14 +211,14 @@ class OnlineMove:
 
     def _recorded(self) -> Declaration:
         recorded = self.source.recorded()
-        why = edits.closed_why(recorded)
+        why = closed_why(recorded)
         if why and why != self._moved:
             raise mismatch(self.source.name, "row key", why, "an open table")
-        return edits.reopened(recorded, self.source.before)
+        return reopened(recorded)
 
     @property
     def _moved(self) -> str:
-        return f"moved to {self.target.name}"
+        return moved_to(self.target.name)
 
     @property
     def _new_key_table(self) -> str:

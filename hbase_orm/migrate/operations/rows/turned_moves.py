@@ -1,7 +1,8 @@
 """Moves of rows whose run in the other direction was interrupted: an upgrade, or a downgrade.
 
 Which of the two tables has the rows is in their records and in the catalog, never in a checkpoint
-alone. The interrupted move is finished if it has closed its old table, and given up if it has not.
+alone. The interrupted move is finished if it has closed its old table for good, and given up if it
+has not.
 """
 
 from __future__ import annotations
@@ -10,13 +11,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from hbase_orm.index.catalog.catalog import read_entry
-from hbase_orm.migrate.operations import record_edits as edits
 from hbase_orm.migrate.operations.migrated_table import MigratedTable
 from hbase_orm.migrate.operations.operation import Checkpoint
 from hbase_orm.migrate.operations.rows.begun_moves import is_unfinished
 from hbase_orm.migrate.operations.rows.online_move import OnlineMove
 from hbase_orm.migrate.operations.rows.row_mover import Movers, RowMover
 from hbase_orm.migrate.operations.rows.steps import GIVE_UP, PHASE, phase_in, phase_of
+from hbase_orm.record.closed_tables import closed_why, moved_to
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,7 @@ class TurnedMove:
         if phase == GIVE_UP:  # of this move, before the other run was interrupted
             self._given_up(self.source, self.target).run(InterruptedRun({}))
             return False
-        if self._why_closed(self.target) == f"moved to {self.source.name}":
+        if self._why_closed(self.target) == moved_to(self.source.name):
             source, target = self._other_way()
             self.finish(source, target, phase).run(InterruptedRun(checkpoint.interrupted))
             return False
@@ -111,7 +112,7 @@ class TurnedMove:
     def _why_closed(table: MigratedTable) -> str | None:
         """Return why a table is closed, empty if it is open; None if it has no record."""
         record = table.recorded_or_none()
-        return None if record is None else edits.closed_why(record)
+        return None if record is None else closed_why(record)
 
     def _other_way(self) -> tuple[MigratedTable, MigratedTable]:
         """Return the tables of the move in the other direction, with what that makes of them."""
