@@ -12,7 +12,6 @@ import pytest
 
 from hbase_orm.compiled import compiled_cells
 
-
 RUN = "import sys; from hbase_orm.cli.main import main; main(sys.argv[1:])"
 
 
