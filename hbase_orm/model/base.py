@@ -8,7 +8,7 @@ Every mistake in a declaration raises an error at that time. An instance has its
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, dataclass_transform
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Never, Self, dataclass_transform
 
 from hbase_orm.codecs import Codec
 from hbase_orm.errors import RowKeyError, ValidationError
@@ -45,6 +45,7 @@ from hbase_orm.model.refusals import (
     explain_arguments,
     refuse_attribute,
     refuse_object,
+    refuse_unnamed,
 )
 from hbase_orm.model.state import InstanceState, SetState, pickled_state, unpickled_state
 from hbase_orm.rowkey import KeyLayout, RowKey, TablePerPeriod
@@ -282,12 +283,14 @@ class Model:
         return obj
 
     @classmethod
-    def encode_key(cls, **key: Any) -> bytes:
+    def encode_key(cls, /, *values: Never, **key: Any) -> bytes:
         """Return the row key that is computed from these key fields.
 
         Raises:
             RowKeyError: A field is missing, unknown or does not fit.
         """
+        if values:
+            refuse_unnamed(f"{cls.__name__}.encode_key", cls, values)
         schema = cls.__schema__
         check_key_arguments(schema, key)
         return schema.storage.row_of(schema.layout.encode(key))
