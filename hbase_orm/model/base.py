@@ -47,6 +47,7 @@ from hbase_orm.model.refusals import (
     refuse_object,
     refuse_unnamed,
 )
+from hbase_orm.model.signatures import OwnSignature, OwnText
 from hbase_orm.model.state import InstanceState, SetState, pickled_state, unpickled_state
 from hbase_orm.rowkey import KeyLayout, RowKey, TablePerPeriod
 from hbase_orm.rowkey.key_text import describe, layout_text
@@ -113,6 +114,8 @@ class Model:
         check_deferred(cls, cls.__schema__, cls.__related__)
         if record_type is not None:
             join_base(cls)
+        if vars(cls)["__doc__"] is None:
+            cls.__doc__ = OwnText()  # type: ignore[assignment]  # a descriptor makes the text
         cls.__checkers__ = checkers(cls.__schema__)
         fields = tuple(declared(cls, Mapped).values())
         cls.__hooks__ = hooks_of(cls, Model, fields)
@@ -323,6 +326,8 @@ class Model:
             return layout_text(cls.__schema__.row_layout)
         return describe(model_of_key(cls, data).__schema__.row_layout, data)
 
+
+Model.__signature__ = OwnSignature(Model.__init__)  # type: ignore[attr-defined]  # for `inspect`
 
 # The slot's own setter: `Model.__setattr__` is for users' fields.
 _set_state: SetState = Model.__dict__["__state__"].__set__
