@@ -74,8 +74,8 @@ class Engine(IndexAdmin, TableAdmin, LiveTables):
         self._bound: dict[type[Model], tuple[TableSchema, BoundModel]] = {}
 
     def __repr__(self) -> str:
-        """Return a text with the addresses of the gateways."""
-        return f"Engine({self._runtime.gateway!r})"
+        """Return the engine with a URL of the same meaning, which has no secrets."""
+        return f"Engine({self.options.url!r})"
 
     def __enter__(self) -> Self:
         """Return the engine."""

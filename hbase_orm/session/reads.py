@@ -217,7 +217,7 @@ class Reader:
             )
         rows = with_related(read.rows, bound, stmt, self._loader(stmt))
         pages = runtime.read(rows, read.after)
-        return Stream(convert(chain.from_iterable(pages)), pages.close, read.staleness)
+        return Stream(convert(chain.from_iterable(pages)), pages.close, read.staleness, of=stmt)
 
     def _loader(self, stmt: Select[Any]) -> Load:
         return loader(stmt, self._state.bound, lambda _, obj: call_after_load_hook(obj))

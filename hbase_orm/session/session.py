@@ -58,7 +58,8 @@ class Session(ImmediateWrites):
 
     def __repr__(self) -> str:
         """Return a text with the numbers of loaded objects and of pending writes."""
-        return f"Session(loaded={len(self._state.identity)}, pending={len(self._state.pending)})"
+        counts = f"loaded={len(self._state.identity)}, pending={len(self._state.pending)}"
+        return f"Session({'closed' if self._state.is_closed else counts})"
 
     def __enter__(self) -> Self:
         """Return the session."""
