@@ -126,6 +126,10 @@ class RowKeyError(HBaseORMError, ValueError):
     """A key field is missing, unknown or does not fit, or the row key is empty or too long."""
 
 
+class UnnamedKeyError(RowKeyError, TypeError):
+    """Key fields were given by position; they are given by name."""
+
+
 class CodecError(HBaseORMError, ValueError):
     """A value does not fit its codec."""
 

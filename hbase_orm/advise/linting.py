@@ -117,12 +117,14 @@ def _check(
         raise ConfigurationError(
             "the argument is not a model with a table",
             got=wrong,
-            fix='name classes such as class Order(Model, table="orders"); '
-            'lint(*hbase_orm.models("shop.models")) names all of a module',
+            fix="name classes that derive from Model and have table=...; "
+            "lint(*hbase_orm.models(MODULE)) names all of a module",
         )
     other = next((each for each in statements if not isinstance(each, Select)), None)
     if other is not None:
-        raise ConfigurationError("the argument is not a statement", got=other, fix="use select(M)")
+        raise ConfigurationError(
+            "the argument is not a statement", got=other, fix="write select(...)"
+        )
     of_models = set(_with_record_types(models))  # type: ignore[arg-type]  # models, checked above
     stray = next((obj for obj in samples if type(obj) not in of_models), None)
     if stray is not None:

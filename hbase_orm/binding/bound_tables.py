@@ -39,7 +39,9 @@ def checked_model(model: Any) -> type[Model]:
     """
     if isinstance(model, type) and issubclass(model, Model) and hasattr(model, "__schema__"):
         return model
-    fix = "name the class: session.get(Reading, host=...)"
+    fix = "name a class that derives from Model and has table=..."
+    if isinstance(model, Model):
+        fix = f"name the class: {type(model).__name__}"
     if isinstance(model, (list, tuple, set, frozenset)):
         fix = "give the classes one by one: engine.create_tables(*models)"
     raise ConfigurationError("the argument is not a model with a table", got=shown(model), fix=fix)

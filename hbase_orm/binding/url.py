@@ -97,6 +97,25 @@ class EngineOptions:
             return f"memory {self._memory}"
         return ",".join(sorted(f"{host}:{port}" for host, port in self.thrift1))
 
+    @property
+    def url(self) -> str:
+        """A URL with these settings, without those that have their default."""
+        path = f"/{self.namespace}" if self.namespace else ""
+        options = {name: getattr(self, name) for name in _PARSERS}
+        given = [
+            f"{name}={_hosts(value) if name == 'thrift2' else value}"
+            for name, value in options.items()
+            if value != type(self).__dataclass_fields__[name].default
+        ]
+        query = f"?{'&'.join(given)}" if given else ""
+        return f"{self.scheme}://{_hosts(self.thrift1)}{path}{query}"
+
+
+def _hosts(addresses: tuple[HostPort, ...]) -> str:
+    return ",".join(
+        f"[{host}]:{port}" if ":" in host else f"{host}:{port}" for host, port in addresses
+    )
+
 
 def parse_url(url: str) -> EngineOptions:
     """Return the settings in `url`.

@@ -144,7 +144,9 @@ def show(models: tuple[type[Model], ...]) -> None:
     """Show what the models declare: row key, families, indexes, dictionaries; nothing is sent."""
     shown = [_described(model) for model in models]
     head = ("model", "table", "row key", "families", "indexes", "dictionaries")
-    answer(shown, lambda: table(head, [[entry[name] for name in head] for entry in shown]))
+    answer(
+        shown, lambda: table(head, [[_cell(value) for value in each.values()] for each in shown])
+    )
 
 
 @tables.command()
@@ -207,8 +209,12 @@ def _described(model: type[Model]) -> dict[str, Any]:
     return {
         "model": schema.model_name,
         "table": schema.table,
-        "row key": model.describe_key(),
-        "families": ", ".join(name.decode() for name in schema.family_names),
-        "indexes": ", ".join(index.name for index in schema.indexes) or "none",
-        "dictionaries": ", ".join(dictionaries) or "none",
+        "row_key": model.describe_key(),
+        "families": [name.decode() for name in schema.family_names],
+        "indexes": [index.name for index in schema.indexes],
+        "dictionaries": list(dictionaries),
     }
+
+
+def _cell(value: str | list[str]) -> str:
+    return value if isinstance(value, str) else ", ".join(value) or "none"

@@ -96,6 +96,19 @@ class Verification:
         faults = sum(self.rows[kind] + self.entries[kind] for kind in FAULTS)
         return not faults and not self.newer_epoch
 
+    def __repr__(self) -> str:
+        """Return the counts that are not 0, without rows."""
+        counts = {
+            "rows": {kind.name: count for kind, count in self.rows.items() if count},
+            "entries": {kind.name: count for kind, count in self.entries.items() if count},
+            "foreign": self.foreign,
+            "repaired": self.repaired,
+            "unrepaired": len(self.unrepaired),
+            "newer_epoch": self.newer_epoch,
+        }
+        shown = [f"{name}={value}" for name, value in counts.items() if value]
+        return f"Verification({', '.join([repr(self.index), f'is_sound={self.is_sound}', *shown])})"
+
     def counters(self) -> dict[str, dict[str, int]]:
         """Return the counters of both directions, under the names that Phoenix uses."""
         return {"rows": _named(self.rows), "entries": _named(self.entries)}

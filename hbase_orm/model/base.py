@@ -8,7 +8,7 @@ Every mistake in a declaration raises an error at that time. An instance has its
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, dataclass_transform
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Never, Self, dataclass_transform
 
 from hbase_orm.codecs import Codec
 from hbase_orm.errors import RowKeyError, ValidationError
@@ -45,7 +45,9 @@ from hbase_orm.model.refusals import (
     explain_arguments,
     refuse_attribute,
     refuse_object,
+    refuse_unnamed,
 )
+from hbase_orm.model.signatures import OwnSignature, OwnText
 from hbase_orm.model.state import InstanceState, SetState, pickled_state, unpickled_state
 from hbase_orm.rowkey import KeyLayout, RowKey, TablePerPeriod
 from hbase_orm.rowkey.key_text import describe, layout_text
@@ -112,6 +114,8 @@ class Model:
         check_deferred(cls, cls.__schema__, cls.__related__)
         if record_type is not None:
             join_base(cls)
+        if vars(cls)["__doc__"] is None:
+            cls.__doc__ = OwnText()  # type: ignore[assignment]  # a descriptor makes the text
         cls.__checkers__ = checkers(cls.__schema__)
         fields = tuple(declared(cls, Mapped).values())
         cls.__hooks__ = hooks_of(cls, Model, fields)
@@ -282,12 +286,14 @@ class Model:
         return obj
 
     @classmethod
-    def encode_key(cls, **key: Any) -> bytes:
+    def encode_key(cls, /, *values: Never, **key: Any) -> bytes:
         """Return the row key that is computed from these key fields.
 
         Raises:
             RowKeyError: A field is missing, unknown or does not fit.
         """
+        if values:
+            refuse_unnamed(f"{cls.__name__}.encode_key", cls, values)
         schema = cls.__schema__
         check_key_arguments(schema, key)
         return schema.storage.row_of(schema.layout.encode(key))
@@ -320,6 +326,8 @@ class Model:
             return layout_text(cls.__schema__.row_layout)
         return describe(model_of_key(cls, data).__schema__.row_layout, data)
 
+
+Model.__signature__ = OwnSignature(Model.__init__)  # type: ignore[attr-defined]  # for `inspect`
 
 # The slot's own setter: `Model.__setattr__` is for users' fields.
 _set_state: SetState = Model.__dict__["__state__"].__set__

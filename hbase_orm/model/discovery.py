@@ -137,7 +137,7 @@ def imported(module: object) -> ModuleType:
     if isinstance(module, str) and all(part.isidentifier() for part in module.split(".")):
         return _import(module)
     if isinstance(module, (list, tuple, set, frozenset)):
-        fix = 'give the modules one by one: hbase_orm.models("shop.orders", "shop.customers")'
+        fix = f"give the modules one by one: hbase_orm.models({', '.join(map(repr, module))})"
     elif isinstance(module, type):
         fix = "a class needs no search: give the class itself to engine.create_tables"
     else:

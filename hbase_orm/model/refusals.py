@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hbase_orm.errors import SchemaError, ValidationError
+from hbase_orm.errors import SchemaError, UnnamedKeyError, ValidationError, shown
 from hbase_orm.model.fields.counters import Counter, Version
 from hbase_orm.model.fields.fields import Mapped
 from hbase_orm.model.fields.related import Related
+from hbase_orm.model.hints import key_as_keywords
+from hbase_orm.schema import TableSchema
 
 
 def refuse_attribute(obj: Any, name: str, value: Any) -> None:
@@ -20,12 +22,13 @@ def refuse_attribute(obj: Any, name: str, value: Any) -> None:
         ValidationError: The attribute is a counter, a version or a related object.
         AttributeError: The class has no such attribute.
     """
+    model = type(obj).__name__
     if isinstance(obj.__schema__.fields.get(name), Counter):
         raise ValidationError(
             "a counter cannot be set",
-            model=type(obj).__name__,
+            model=model,
             field=name,
-            fix=f"use session.increment(M, M.{name}.by(...), ...)",
+            fix=f"use session.increment({model}, {model}.{name}.by(...), ...)",
         )
     if isinstance(getattr(type(obj), name, None), Related):
         raise ValidationError(
@@ -74,6 +77,35 @@ def explain_arguments(obj: Any, values: Mapping[str, Any]) -> None:
             raise ValidationError(
                 "a required field is missing", model=model, field=name, fix=f"give {name}=..."
             ) from None
+
+
+def refuse_unnamed(
+    call: str, model: Any, values: Sequence[object], between: Sequence[str] = ()
+) -> None:
+    """Refuse key fields that were given by position, if there are any.
+
+    Args:
+        call: The method, as users write it.
+        model: The model; of anything else the method's own check has to speak.
+        values: What was given by position.
+        between: What stands between the model and the key fields.
+
+    Raises:
+        UnnamedKeyError: There are values.
+    """
+    if not values or not isinstance(getattr(model, "__schema__", None), TableSchema):
+        return
+    names = model.__schema__.layout.arguments
+    named = key_as_keywords(names)
+    if len(names) == len(values):
+        named = ", ".join(f"{name}={shown(one)}" for name, one in zip(names, values, strict=True))
+    first = () if call.startswith(f"{model.__name__}.") else (model.__name__,)
+    raise UnnamedKeyError(
+        "key fields are given by name",
+        model=model.__name__,
+        got=tuple(values),
+        fix=f"write {call}({', '.join((*first, *between, named))})",
+    )
 
 
 def check_makes_objects(cls: Any) -> None:

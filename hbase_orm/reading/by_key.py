@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from hbase_orm.binding.bound_model import BoundModel
+from hbase_orm.binding.bound_tables import checked_model
 from hbase_orm.binding.dictionaries import LoadedNames
 from hbase_orm.errors import MultipleRowsError, QueryError, RowKeyError, TableNotFoundError
-from hbase_orm.model import check_key_arguments
+from hbase_orm.model import Model, check_key_arguments
+from hbase_orm.model.hints import key_as_tuple
 from hbase_orm.ops import GetRows, Protocol, Row
 from hbase_orm.schema import NO_FIELDS, columns_read
 
@@ -36,7 +38,7 @@ class KeyedRows:
     names: list[LoadedNames | None] = field(default_factory=list[LoadedNames | None])
 
 
-def several_keys(keys: Iterable[KeyValues]) -> list[KeyValues]:
+def several_keys(model: type[Model], keys: Iterable[KeyValues]) -> list[KeyValues]:
     """Return the collection `keys` as a list.
 
     Raises:
@@ -45,10 +47,12 @@ def several_keys(keys: Iterable[KeyValues]) -> list[KeyValues]:
     if isinstance(keys, list):
         return list(keys)
     if isinstance(keys, (str, bytes, Mapping)) or not isinstance(keys, Iterable):
+        name, fields = model.__name__, checked_model(model).__schema__.layout.arguments
         raise QueryError(
             "the argument is not a list of keys",
             got=keys,
-            fix='give a list of tuples or dicts, as [("web-1", 7), {"host": "web-2", "n": 7}]',
+            fix="give a list of tuples or dicts: "
+            f"session.get_many({name}, [{key_as_tuple(fields)}, ...])",
         )
     return list(keys)
 
@@ -113,7 +117,7 @@ def _named(bound: BoundModel, key: KeyValues) -> Mapping[str, Any]:
             "a key must be a tuple of all key fields or a mapping",
             model=bound.schema.model_name,
             key=key,
-            fix=f"give ({', '.join(names)})",
+            fix=f"give {key_as_tuple(names)}",
         )
     return dict(zip(names, key, strict=True))
 

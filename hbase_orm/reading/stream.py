@@ -61,6 +61,8 @@ class Stream(Iterator[T], Generic[T]):
         items: Iterator[Any],
         close: Callable[[], None],
         staleness: Staleness | None = None,
+        *,
+        of: Select[Any] | None = None,
     ) -> None:
         """Make a stream of `items`.
 
@@ -68,11 +70,19 @@ class Stream(Iterator[T], Generic[T]):
             items: The results.
             close: A function that releases the scanners.
             staleness: Records whether a replica answered; None if no replica can answer.
+            of: The statement, which the `repr` shows.
         """
+        self._of = of
+        self._is_closed = False
         self._items = items
         self._close = close
         self._staleness = staleness
         self._is_under_way = False
+
+    def __repr__(self) -> str:
+        """Return the statement, and whether the stream is open, closed or interrupted."""
+        state = "interrupted" if self._is_under_way else "closed" if self._is_closed else "open"
+        return f"Stream({'' if self._of is None else f'{self._of!r}, '}{state})"
 
     @property
     def stale(self) -> bool:
@@ -124,6 +134,7 @@ class Stream(Iterator[T], Generic[T]):
     def close(self) -> None:
         """Release the server's scanners; the next call of `next` raises StopIteration."""
         self._items = iter(())
+        self._is_closed = True
         self._is_under_way = False
         self._close()
 

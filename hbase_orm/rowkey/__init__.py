@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hbase_orm.rowkey.assembly import KeyFields, assemble
+from hbase_orm.rowkey.assembly import KeyFields, RowKey, assemble, rowkey
 from hbase_orm.rowkey.components import (
     Bucket,
     Component,
@@ -11,10 +11,8 @@ from hbase_orm.rowkey.components import (
     KeySource,
     RandomSalt,
     RecordType,
-    RowKey,
     Salt,
     Substitute,
-    rowkey,
 )
 from hbase_orm.rowkey.computed import Computed
 from hbase_orm.rowkey.layout import DecodedKey, KeyContext, KeyLayout

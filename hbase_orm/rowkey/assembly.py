@@ -26,6 +26,7 @@ from hbase_orm.rowkey.components import (
     RecordType,
     Salt,
     Substitute,
+    unquoted,
 )
 from hbase_orm.rowkey.computed import Computed, computed_made
 from hbase_orm.rowkey.derivations import (
@@ -45,6 +46,36 @@ from hbase_orm.rowkey.periods import UNITS, TablePeriod
 from hbase_orm.rowkey.record_types import AnyRecordType, RecordTypeCodec
 from hbase_orm.rowkey.time_components import Offset, Period, TablePerPeriod
 from hbase_orm.rowkey.time_parts import offset_made, period_made
+
+
+class RowKey:
+    """The declared order of a row key's components."""
+
+    def __init__(self, components: tuple[KeySource, ...]) -> None:
+        """Store the components in order."""
+        self.components = components
+
+    def __repr__(self) -> str:
+        """Return the declaration."""
+        return f"rowkey({', '.join(map(repr, self.components))})"
+
+
+def rowkey(*components: KeySource) -> RowKey:
+    """Declare the components of the row key, in the order of their bytes.
+
+    Raises:
+        SchemaError: There is no argument, or one is neither a field nor a component.
+    """
+    if not components:
+        raise SchemaError("rowkey() has no components", fix="name at least one key field")
+    for component in components:
+        if not isinstance(component, KeySource):
+            raise SchemaError(
+                "an argument of rowkey() is neither a key field nor a component",
+                got=component,
+                fix=unquoted(components),
+            )
+    return RowKey(components)
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,7 +314,7 @@ def _check_places(components: Sequence[KeySource]) -> None:
         if isinstance(component, (Salt, RandomSalt)) and number:
             raise SchemaError(
                 "a row key can have only one salt, as its first component",
-                fix="write rowkey(Salt(16, of=[host]), host, at)",
+                fix="give the salt first, and the key fields after it",
             )
     if isinstance(components[0], (Salt, RandomSalt)) and len(components) == 1:
         raise SchemaError("the row key has no key field", fix="name the key fields after the salt")

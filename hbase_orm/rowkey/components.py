@@ -7,7 +7,7 @@ declarations to parts when the names and codecs of the fields are known.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar, Literal
 
 from hbase_orm.codecs import Codec
@@ -52,10 +52,17 @@ def sources_of(kind: str, of: KeySource | Sequence[KeySource]) -> tuple[KeySourc
         or not sources
         or not all(isinstance(source, KeySource) for source in sources)
     ):
-        raise SchemaError(
-            f"the of= of a {kind} must be key fields", of=of, fix="write of=[host], without quotes"
-        )
+        raise SchemaError(f"the of= of a {kind} must be key fields", of=of, fix=unquoted(of))
     return tuple(sources)
+
+
+def unquoted(values: object) -> str:
+    """Return the remedy for arguments that should be key fields, and may be names of fields."""
+    given = [values] if isinstance(values, str) or not isinstance(values, Iterable) else values
+    names = [value for value in given if isinstance(value, str) and value.isidentifier()]
+    if names:
+        return f"write {', '.join(names)} without quotes"
+    return "name key fields that are declared before, without quotes"
 
 
 def single_source(kind: str, of: KeySource) -> tuple[KeySource, ...]:
@@ -372,29 +379,3 @@ class RecordType(Component):
             SchemaError: The argument is not a codec.
         """
         self.codec = checked_codec(self.kind, codec)
-
-
-class RowKey:
-    """The declared order of a row key's components."""
-
-    def __init__(self, components: tuple[KeySource, ...]) -> None:
-        """Store the components in order."""
-        self.components = components
-
-
-def rowkey(*components: KeySource) -> RowKey:
-    """Declare the components of the row key, in the order of their bytes.
-
-    Raises:
-        SchemaError: There is no argument, or one is neither a field nor a component.
-    """
-    if not components:
-        raise SchemaError("rowkey() has no components", fix="name at least one key field")
-    for component in components:
-        if not isinstance(component, KeySource):
-            raise SchemaError(
-                "an argument of rowkey() is neither a key field nor a component",
-                got=component,
-                fix="write rowkey(host, at), without quotes",
-            )
-    return RowKey(components)

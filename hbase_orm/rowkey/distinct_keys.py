@@ -53,7 +53,7 @@ def check_distinct(layout: KeyLayout, names: Sequence[str], stored: Collection[s
         raise SchemaError(
             "these fields cannot be decoded from the row key, and no column stores them",
             fields=lost,
-            fix='store them as well: key(..., family=d, qualifier="h")',
+            fix="store them as well: key(..., family=..., qualifier=...)",
         )
 
 

@@ -175,7 +175,7 @@ def check_item(of: Expr[Any], codec: Codec[Any], item: Any) -> None:
             "contains() works only on a list, set or tuple",
             field=repr(of),
             expected=codec.python_type.__name__,
-            fix="compare text with startswith(), and a dynamic column as M.tags[name]",
+            fix="compare text with startswith(), and a dynamic column as FIELD[name]",
         )
     inner = _item_types(type_of(codec))
     is_member = codec.python_type not in _UNORDERED or _is_hashable(item)

@@ -346,7 +346,7 @@ def _condition(value: object) -> Condition:
         raise QueryError(
             "the argument is not a condition",
             got=value,
-            fix="compare a field, as in Reading.host == 'a'",
+            fix="compare a field with a value; combine with & | ~",
         )
     return value
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from datetime import timedelta
 from types import MappingProxyType
 from typing import Any, Final, Literal
@@ -241,9 +242,27 @@ class Family:
         if self.name is None:
             self.name = attribute  # checked with the class: Python 3.11 wraps errors raised here
 
+    def __repr__(self) -> str:
+        """Return the declaration: the name, and the options that are not the defaults."""
+        usual = {each.name: each.default for each in fields(FamilyDescriptor)}
+        options = {
+            option: value
+            for option, value in self._options.items()
+            if value not in (usual[option], {})
+        }
+        if "ttl_s" in options:
+            options["ttl"] = timedelta(seconds=options.pop("ttl_s"))
+        return _declared("Family", self.name, options)
+
     def descriptor(self) -> FamilyDescriptor:
         """Return the family's descriptor for HBase."""
         return FamilyDescriptor(name=(self.name or "").encode(), **self._options)
+
+
+def _declared(kind: str, name: str | None, options: Mapping[str, object]) -> str:
+    arguments = [] if name is None else [repr(name)]
+    arguments += [f"{option}={value!r}" for option, value in options.items()]
+    return f"{kind}({', '.join(arguments)})"
 
 
 def check_family_name(name: str) -> None:
@@ -341,6 +360,17 @@ class Table:
             if size_bytes is not None:
                 check_count(option, size_bytes, 1)
                 self.attributes[attribute] = str(size_bytes)
+
+    def __repr__(self) -> str:
+        """Return the declaration: the name, and the options that are not the defaults."""
+        usual = {"splits": "auto", "durability": "USE_DEFAULT", "region_replication": 1}
+        usual |= {"attributes": {}, "foreign": False}
+        given = {option: getattr(self, option) for option in usual}
+        return _declared(
+            "Table",
+            self.name,
+            {option: value for option, value in given.items() if value != usual[option]},
+        )
 
 
 def resolve_splits(table: Table, layout: KeyLayout) -> tuple[bytes, ...]:

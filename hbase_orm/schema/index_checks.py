@@ -54,7 +54,7 @@ def _check_component(component: object) -> None:
             raise SchemaError(
                 "the argument is not a codec",
                 got=repr(codec),
-                fix="write Index((number, codecs.uint32()))",
+                fix="write Index((FIELD, codecs.uint32()))",
             )
     elif isinstance(component, Order):
         of = component.field
@@ -62,14 +62,16 @@ def _check_component(component: object) -> None:
         raise SchemaError(
             "a map of dynamic columns cannot be indexed as a whole",
             got=repr(of),
-            fix="index one entry, as in tags['rack']; or store the names in a list column and "
+            fix="index one entry, FIELD['name']; or store the names in a list column and "
             "index func.each(names)",
         )
     if not isinstance(of, Expr):
         raise SchemaError(
             "an argument of Index() is not a field",
             got=component,
-            fix="write Index(unit, at.desc()); to spread its entries, Index(at, salt=8)",
+            fix=f"write {component}, without quotes"
+            if isinstance(component, str)
+            else "name fields of the class, or (FIELD, codec); options have keywords, as salt=8",
         )
 
 
@@ -83,13 +85,15 @@ def _check_options(index: Index) -> None:
     for column in index.include:
         if not isinstance(column, Expr) or isinstance(column, FunctionExpr):
             raise SchemaError(
-                "include= must be a list of columns", got=repr(column), fix="write include=[total]"
+                "include= must be a list of columns",
+                got=repr(column),
+                fix="write include=[FIELD, ...], without quotes",
             )
     if index.where is not None and not isinstance(index.where, Condition):
         raise SchemaError(
             "the argument is not a condition",
             where=repr(index.where),
-            fix="compare fields: where=status == Status.NEW, combined with & | ~",
+            fix="compare fields: where=FIELD == value, combined with & | ~",
         )
     for one, other, fix in _exclusions(index):
         raise SchemaError(

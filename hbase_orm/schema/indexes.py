@@ -143,7 +143,7 @@ def _check_indexable(index: Index, of: Expr[Any], schema: TableSchema) -> None:
             fix="index plain columns, and key fields that can be decoded from the row key; a "
             "counter's increments would not reach the index; a name with a number in the row key "
             "must also be stored in a column: "
-            'key(..., family=d, qualifier="n")',
+            "key(..., family=..., qualifier=...)",
         )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
 from datetime import datetime
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Never, Self
 
 from hbase_orm.binding.addressing.tables import refuse_needless_periods
 from hbase_orm.binding.bound_model import BoundModel
@@ -32,6 +32,7 @@ from hbase_orm.index.catalog.entry import TableState
 from hbase_orm.index_admin.admin import IndexAdmin
 from hbase_orm.model import Model
 from hbase_orm.model.declare.placement import base_of, model_of_key
+from hbase_orm.model.refusals import refuse_unnamed
 from hbase_orm.numbering.sequence import DEFAULT_BLOCK, SEQUENCES_TABLE, Sequence
 from hbase_orm.ops import ListRegions, Protocol, RegionRange, RenewTimeLimit, ask
 from hbase_orm.reading.by_key import row_keys
@@ -73,8 +74,8 @@ class Engine(IndexAdmin, TableAdmin, LiveTables):
         self._bound: dict[type[Model], tuple[TableSchema, BoundModel]] = {}
 
     def __repr__(self) -> str:
-        """Return a text with the addresses of the gateways."""
-        return f"Engine({self._runtime.gateway!r})"
+        """Return the engine with a URL of the same meaning, which has no secrets."""
+        return f"Engine({self.options.url!r})"
 
     def __enter__(self) -> Self:
         """Return the engine."""
@@ -270,7 +271,7 @@ class Engine(IndexAdmin, TableAdmin, LiveTables):
         bound = bound.with_table_of(bound.tables.values_at(at))
         return self._runtime.run(ask(ListRegions(bound.schema.table)))
 
-    def row_keys(self, model: type[Model], /, **key: Any) -> tuple[bytes, ...]:
+    def row_keys(self, model: type[Model], /, *values: Never, **key: Any) -> tuple[bytes, ...]:
         """Return every row key that a row with these key fields can have.
 
         If the key has a random salt, there are several row keys. If the key stores a name as a
@@ -280,6 +281,7 @@ class Engine(IndexAdmin, TableAdmin, LiveTables):
         Raises:
             RowKeyError: A key field is missing, unknown or does not fit.
         """
+        refuse_unnamed("engine.row_keys", model, values)
         return self._runtime.run(row_keys(self._bound_of(model), key))
 
     def decode_key(

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, Never, TypeVar
 
 from hbase_orm.binding.protocol import refuse_without_guards
 from hbase_orm.binding.runtime import Runtime
 from hbase_orm.binding.table_writer import TableWriter
 from hbase_orm.model import Model
+from hbase_orm.model.refusals import refuse_unnamed
 from hbase_orm.ops import Protocol, offline_result
 from hbase_orm.schema import AddAmount, Assignment, Expr
 from hbase_orm.session.pending import PendingWrites
@@ -31,7 +32,9 @@ class KeyedWrites:
     _pending: PendingWrites
     _runtime: Runtime
 
-    def update(self, model: type[M], change: Callable[[M], object], /, **key: Any) -> M:
+    def update(
+        self, model: type[M], change: Callable[[M], object], /, *values: Never, **key: Any
+    ) -> M:
         """Read a row, change its object by `change`, write the row, and return the object.
 
         The row is written only if no other writer has changed it since the read. Otherwise the row
@@ -41,6 +44,7 @@ class KeyedWrites:
         Args:
             model: A model with a version column or an index.
             change: A function that sets fields of its argument, the object.
+            values: Nothing: key fields are given by name.
             key: The fields that the row key is computed from.
 
         Raises:
@@ -49,6 +53,7 @@ class KeyedWrites:
             ConflictError: Other writers changed the row at every attempt.
             ConnectionLostError: The outcome is unknown.
         """
+        refuse_unnamed("session.update", model, values, ["CHANGE"])
         state = self._state
         bound = state.bound_at(model, key)
         refuse_without_guards(bound.schema, bound.guarded, "update")
@@ -86,17 +91,20 @@ class KeyedWrites:
             )
         )
 
-    def delete_row(self, model: type[Model], /, **key: Any) -> None:
+    def delete_row(self, model: type[Model], /, *values: Never, **key: Any) -> None:
         """Delete one row immediately, without an object; do nothing if the row does not exist.
 
         Raises:
             RowKeyError: A key field is missing or does not fit.
             ConnectionLostError: The outcome is unknown; deleting again is safe.
         """
+        refuse_unnamed("session.delete_row", model, values)
         writer = self._writer
         self._run(self._state.used_at(model, key, lambda bound: delete_cells(bound, key, writer)))
 
-    def append(self, model: type[Model], field: Expr[T], value: T, /, **key: Any) -> T:
+    def append(
+        self, model: type[Model], field: Expr[T], value: T, /, *values: Never, **key: Any
+    ) -> T:
         """Append text or bytes to a column of one row, atomically; return the new value.
 
         A column without a cell counts as empty. A plain row need not exist; a guarded row must. The
@@ -109,6 +117,7 @@ class KeyedWrites:
             CorruptRowError: The column's value does not decode; in a plain row the value was
                 appended nevertheless.
         """
+        refuse_unnamed("session.append", model, values, ["FIELD", "VALUE"])
         state = self._state
         offline_result(tail_of(state.bound_at(model, key), field, value, key))
         state.use(model)

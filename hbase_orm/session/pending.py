@@ -9,6 +9,7 @@ from hbase_orm.binding.bound_model import BoundModel
 from hbase_orm.binding.protocol import refuse_without_guards
 from hbase_orm.errors import ValidationError
 from hbase_orm.model import Model
+from hbase_orm.model.hints import model_in
 from hbase_orm.objects.identity import supersede
 from hbase_orm.objects.ownership import refuse_foreign
 from hbase_orm.session.state import SessionState
@@ -49,7 +50,7 @@ class PendingWrites:
             raise ValidationError(
                 "the argument is not an object of a model",
                 got=repr(obj),
-                fix="write session.add(Reading(...))",
+                fix=f"write session.add({model_in(obj)}(...))",
             )
         self.settle()
         state, options = self._state, None

@@ -51,7 +51,7 @@ class Reader:
         self, model: type[M], keys: Iterable[tuple[Any, ...] | Mapping[str, Any]]
     ) -> list[M | None]:
         """Return the objects of rows in the order of the keys; None where a row does not exist."""
-        wanted = several_keys(keys)
+        wanted = several_keys(model, keys)
         state = self._state
         state.use(model, request=lambda: rows_with_keys(state.bound(model), wanted))
         bound = state.bound(model)
@@ -212,10 +212,12 @@ class Reader:
         read = read_of(stmt, chosen, bound, runtime.writer)
         if not stmt.related:
             pages = runtime.read(read.rows, read.after)
-            return Stream(convert(selected(pages, bound, stmt)), pages.close, read.staleness)
+            return Stream(
+                convert(selected(pages, bound, stmt)), pages.close, read.staleness, of=stmt
+            )
         rows = with_related(read.rows, bound, stmt, self._loader(stmt))
         pages = runtime.read(rows, read.after)
-        return Stream(convert(chain.from_iterable(pages)), pages.close, read.staleness)
+        return Stream(convert(chain.from_iterable(pages)), pages.close, read.staleness, of=stmt)
 
     def _loader(self, stmt: Select[Any]) -> Load:
         return loader(stmt, self._state.bound, lambda _, obj: call_after_load_hook(obj))

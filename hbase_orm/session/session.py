@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from datetime import timedelta
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, Never, Self, TypeVar
 
 from hbase_orm.binding.bound_model import BoundModel
 from hbase_orm.binding.runtime import Runtime
 from hbase_orm.model import Model
+from hbase_orm.model.refusals import refuse_unnamed
 from hbase_orm.ops import Protocol
 from hbase_orm.query import Plan, Select
 from hbase_orm.reading.history import CellVersion, StoredCell
@@ -57,7 +58,8 @@ class Session(ImmediateWrites):
 
     def __repr__(self) -> str:
         """Return a text with the numbers of loaded objects and of pending writes."""
-        return f"Session(loaded={len(self._state.identity)}, pending={len(self._state.pending)})"
+        counts = f"loaded={len(self._state.identity)}, pending={len(self._state.pending)}"
+        return f"Session({'closed' if self._state.is_closed else counts})"
 
     def __enter__(self) -> Self:
         """Return the session."""
@@ -86,13 +88,14 @@ class Session(ImmediateWrites):
 
     # --- reads ------------------------------------------------------------------------------------
 
-    def get(self, model: type[M], /, **key: Any) -> M | None:
+    def get(self, model: type[M], /, *values: Never, **key: Any) -> M | None:
         """Return the object of one row, or None if the row does not exist.
 
         Raises:
             RowKeyError: A key field is missing, unknown or does not fit.
             MultipleRowsError: The key has a random salt, and several rows have this key.
         """
+        refuse_unnamed("session.get", model, values)
         return self._reader.get_many(model, [key])[0]
 
     def get_many(
@@ -207,7 +210,7 @@ class Session(ImmediateWrites):
         """
         return self._reader.history(obj, field, limit)
 
-    def stored_cells(self, model: type[Model], /, **key: Any) -> list[StoredCell]:
+    def stored_cells(self, model: type[Model], /, *values: Never, **key: Any) -> list[StoredCell]:
         """Return what HBase stores of a row: every version, deleted cells, and tombstones.
 
         Use it to find out why a cell is not visible. Cells that an HBase flush or compaction
@@ -218,6 +221,7 @@ class Session(ImmediateWrites):
             RowKeyError: A key field is missing, unknown or does not fit.
             FeatureMissingError: The engine has no Thrift2 gateway.
         """
+        refuse_unnamed("session.stored_cells", model, values)
         return self._reader.stored_cells(model, key)
 
     def refresh(self, obj: Model, /, *fields: Expr[Any]) -> None:

@@ -10,6 +10,7 @@ from hbase_orm.binding.bound_model import BoundModel
 from hbase_orm.binding.runtime import Runtime
 from hbase_orm.errors import ConfigurationError, QueryError, ValidationError
 from hbase_orm.model import Model, check_key_arguments
+from hbase_orm.model.hints import model_in
 from hbase_orm.objects.identity import IdentityMap
 from hbase_orm.objects.refreshing import refresh
 from hbase_orm.ops import Protocol, offline_result
@@ -328,5 +329,5 @@ def check_statement(stmt: object) -> None:
         raise QueryError(
             "the argument is not a statement",
             got=repr(stmt),
-            fix="write session.all(select(Reading))",
+            fix=f"write session.all(select({model_in(stmt)}))",
         )

@@ -19,7 +19,6 @@ from hbase_orm.binding.protocol import refuse_without_guards
 from hbase_orm.binding.runtime import Runtime
 from hbase_orm.errors import (
     DuplicateRowError,
-    QueryError,
     RowKeyError,
     ValidationError,
 )
@@ -28,7 +27,7 @@ from hbase_orm.index.catalog.catalog import finish_loading
 from hbase_orm.model import Model
 from hbase_orm.objects.ownership import refuse_incomplete
 from hbase_orm.writing.assign_numbers import assign_substitute_numbers
-from hbase_orm.writing.bulk_block import BulkBlock
+from hbase_orm.writing.bulk_block import BulkBlock, check_positive
 from hbase_orm.writing.bulk_buffers import SentBatch, TableBuffer, TableBuffers
 from hbase_orm.writing.bulk_senders import FlatSender, LoadSender, begin_load, senders_of
 from hbase_orm.writing.flush_outcome import Failure, FlushOutcome, FlushReport
@@ -73,15 +72,7 @@ class Bulk:
         Raises:
             QueryError: `batch_rows` or `parallel` is not a positive integer.
         """
-        sizes = {"batch_rows": batch_rows, "parallel": IN_FLIGHT if parallel is None else parallel}
-        for name, number in sizes.items():
-            if not isinstance(number, int) or isinstance(number, bool) or number < 1:
-                raise QueryError(
-                    "the argument must be a positive integer",
-                    argument=name,
-                    got=number,
-                    fix="write bulk(batch_rows=1000, parallel=3)",
-                )
+        check_positive(batch_rows=batch_rows, parallel=IN_FLIGHT if parallel is None else parallel)
         self.report = FlushReport()
         self._runtime = runtime
         self._bound_of = bound_of
@@ -100,6 +91,11 @@ class Bulk:
         self._threads: Team
         self._under_way: deque[SentBatch] = deque()
         self._failed = FlushOutcome()
+
+    def __repr__(self) -> str:
+        """Return the state of the block, and how many rows were written and how many wait."""
+        waiting = self._buffers.rows + len(self._unnumbered)
+        return f"Bulk({self._block.state}, written={self.report.written}, waiting={waiting})"
 
     def add(self, obj: Model, /, *, ttl: timedelta | None = None) -> None:
         """Add one object to write: all its fields that are not None are put.

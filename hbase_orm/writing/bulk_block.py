@@ -40,6 +40,22 @@ _REFUSALS: Final = {
 }
 
 
+def check_positive(**numbers: object) -> None:
+    """Raise an error unless these arguments of a bulk writer are positive integers.
+
+    Raises:
+        QueryError: An argument is not a positive integer.
+    """
+    for name, number in numbers.items():
+        if not isinstance(number, int) or isinstance(number, bool) or number < 1:
+            raise QueryError(
+                "the argument must be a positive integer",
+                argument=name,
+                got=number,
+                fix="write bulk(batch_rows=1000, parallel=3)",
+            )
+
+
 class BulkBlock:
     """The state of one bulk writer's with block; also a context manager around each added object.
 
@@ -54,6 +70,11 @@ class BulkBlock:
         self._is_taking = False
         self._lock = threading.RLock()
         _BLOCKS.add(self)
+
+    @property
+    def state(self) -> str:
+        """The state: new, open, ended (by an error), closed or forked."""
+        return self._state
 
     def begin(self) -> None:
         """Begin the with block.

@@ -106,6 +106,11 @@ class TableBuffers:
         """Iterate over all buffers, also empty ones."""
         return iter(tuple(self._buffers.values()))
 
+    @property
+    def rows(self) -> int:
+        """The number of waiting rows."""
+        return self._rows
+
     def get(self, of: type[Model] | str) -> TableBuffer | None:
         """Return the buffer for rows that are not flat; None if there is no such buffer.
 

@@ -21,6 +21,7 @@ from hbase_orm.errors import (
 )
 from hbase_orm.index.entries.targets import MARKER_VALUE, RowBefore, RowChange
 from hbase_orm.model import Counter, Key, Version
+from hbase_orm.model.hints import key_as_keywords
 from hbase_orm.ops import Append, Protocol, Row
 from hbase_orm.reading.by_key import key_to_change, read_rows
 from hbase_orm.schema import Assignment, ColumnSchema, EntryExpr, Expr, stored_column
@@ -119,9 +120,15 @@ def _assigned(
         raise QueryError(
             "there is nothing to write",
             model=bound.schema.model_name,
-            fix="write session.put_row(M, M.unit.to(...), ...)",
+            fix=f"write session.put_row({bound.schema.model_name}, "
+            f"{_settable(bound)}.to(...), {key_as_keywords(bound.schema.layout.arguments)})",
         )
     return puts, clears
+
+
+def _settable(bound: BoundModel) -> str:
+    plain = (column.name for column in bound.schema.columns)
+    return f"{bound.schema.model_name}.{next(plain, 'FIELD')}"
 
 
 def _cell(bound: BoundModel, assignment: Assignment) -> tuple[bytes, bytes | None]:
@@ -135,7 +142,9 @@ def _cell(bound: BoundModel, assignment: Assignment) -> tuple[bytes, bytes | Non
     """
     if not isinstance(assignment, Assignment):
         raise QueryError(
-            "the argument is not an assignment", got=repr(assignment), fix="write M.unit.to(value)"
+            "the argument is not an assignment",
+            got=repr(assignment),
+            fix=f"write {_settable(bound)}.to(value)",
         )
     column = assignable(bound, assignment.field)
     check = bound.model.__checkers__.get(column.name)
@@ -184,7 +193,7 @@ def assignable(bound: BoundModel, field: Expr[Any]) -> ColumnSchema:
             "a counter or a version column cannot be assigned",
             model=schema.model_name,
             field=field.name,
-            fix=f"use session.increment(M, M.{field.name}.by(...), ...)"
+            fix=f"use session.increment({schema.model_name}, {field!r}.by(...), ...)"
             if isinstance(field, Counter)
             else "leave it out",
         )
@@ -261,7 +270,8 @@ def _decoded(tail: Tail, data: bytes, text: str) -> Any:
             table=tail.bound.schema.table,
             row=tail.row,
             field=tail.column.name,
-            fix="write the field again: session.put_row(M, M.field.to(...), ...)",
+            fix=f"write the field again by session.put_row or session.update: "
+            f"{tail.bound.schema.model_name}.{tail.column.name}.to(...)",
         ) from error
 
 

@@ -9,6 +9,7 @@ from hbase_orm.binding.bound_model import BoundModel
 from hbase_orm.binding.table_writer import TableWriter
 from hbase_orm.errors import CounterOverflowError, QueryError
 from hbase_orm.model import Counter
+from hbase_orm.model.hints import field_of
 from hbase_orm.ops import Increment, Protocol
 from hbase_orm.reading.by_key import key_to_change
 from hbase_orm.schema import AddAmount
@@ -28,7 +29,8 @@ def amounts_by_column(bound: BoundModel, increments: Sequence[AddAmount]) -> dic
         raise QueryError(
             "an increment must name one counter or more, each once",
             model=bound.schema.model_name,
-            fix="write session.increment(M, M.hits.by(1), ...)",
+            fix=f"write session.increment({bound.schema.model_name}, "
+            f"{field_of(bound.schema, Counter)}.by(1), ...)",
         )
     return dict(zip(columns, (each.amount for each in increments), strict=True))
 
@@ -81,7 +83,9 @@ def checked_values(
 def _counter_column(bound: BoundModel, increment: AddAmount) -> bytes:
     if not isinstance(increment, AddAmount):
         raise QueryError(
-            "the argument is not an increment", got=repr(increment), fix="write M.hits.by(1)"
+            "the argument is not an increment",
+            got=repr(increment),
+            fix=f"write {field_of(bound.schema, Counter)}.by(1)",
         )
     field = increment.field
     if not bound.schema.has_field(field) or not isinstance(field, Counter):
@@ -89,7 +93,7 @@ def _counter_column(bound: BoundModel, increment: AddAmount) -> bytes:
             "the field is not a counter of this model",
             field=repr(field),
             model=bound.schema.model_name,
-            fix="increment the model's own counters: M.hits.by(1)",
+            fix=f"increment the model's own counters: {field_of(bound.schema, Counter)}.by(1)",
         )
     field.by(increment.amount)  # refuses what does not fit
     return bound.schema.column_by_name[field.name].column

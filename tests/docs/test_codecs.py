@@ -21,7 +21,8 @@ ROW = re.compile(
     r"\| `(?P<codec>[^|]+)` \| `(?P<type>\w+)` \| (?P<width>\w+) \| (?P<ordered>yes|no) "
     r"\| `(?P<example>[^|]+)` \| `(?P<data>[0-9a-f]+)` \|"
 )
-FACTORIES = {"bool": "boolean", "date": "date_", "timedelta": "timedelta_"}
+NAMED = re.compile(r"\bcodecs\.(?!md\b)(\w+)")
+EQUAL = re.compile(r"`codecs\.(\w+)\(\)`\s+is `(?:codecs\.get\()?\"(\w+)\"")
 
 
 class Status(Enum):
@@ -40,7 +41,7 @@ ROWS = [match.groupdict() for match in ROW.finditer(PAGE.read_text(encoding="utf
 
 def made(expression: str) -> Codec[Any]:
     name, _, arguments = expression.partition("(")
-    call = f"get({name!r}, " if "." in name else f"{FACTORIES.get(name, name)}("
+    call = f"get({name!r}, " if "." in name else f"{name}("
     codec: Codec[Any] = eval(f"codecs.{call}{arguments or ')'}", SCOPE)
     return codec
 
@@ -63,3 +64,29 @@ def test_every_codec_has_a_row() -> None:
 
 def test_no_codec_stores_none() -> None:
     assert not any(made(row["codec"]).nullable for row in ROWS)
+
+
+def test_every_codec_that_a_page_names_exists() -> None:
+    pages = [*sorted(PAGE.parent.glob("*.md")), PAGE.parent.parent / "README.md"]
+    unknown = {
+        (page.name, name)
+        for page in pages
+        for name in NAMED.findall(page.read_text(encoding="utf-8"))
+        if not hasattr(codecs, name)
+    }
+
+    assert unknown == set()
+
+
+def test_the_functions_whose_names_differ_are_those_that_the_page_names() -> None:
+    named = dict(EQUAL.findall(PAGE.read_text(encoding="utf-8")))
+    names = [row["codec"].partition("(")[0] for row in ROWS]
+    rows = [name for name in names if "." not in name]
+    differing = {name: made(name).name for name in rows if name in named}
+
+    assert named == differing
+    assert not [
+        name
+        for name in codecs.names()
+        if "." not in name and name not in rows and name not in named.values()
+    ]

@@ -124,6 +124,8 @@ def newest(session: Session, host: str, start: datetime) -> Select[Reading]:
     assert_type(session.exists(statement), bool)
     assert_type(session.explain(statement), Plan)
     assert_type(session.explain(statement).to_dict(), dict[str, Any])
+    statement = statement.order_by(Reading.host, Reading.at.desc())
+    statement = statement.sort_in_memory(Reading.at, max_rows=10)
     return statement.order_by(Reading.at.desc()).caching(100)
 
 

@@ -40,7 +40,7 @@ def statements() -> None:
     select(B).where((B.uid == 1) & True)  # E
     select(B).using(B.name)  # E
     select(B).using("by_name")  # E
-    select(B).order_by(B.name)  # E
+    select(B).order_by("name")  # E
     select(B).limit("3")  # E
     select(B).consistency("eventual")  # E
     select(B).consistency(level="timeline")  # E
@@ -51,7 +51,7 @@ def statements() -> None:
     select(B, B.name)  # E
     select(B).group_by("name")  # E
     select(B).sort_in_memory(B.name.asc())  # E
-    select(B).sort_in_memory(B.name, max_rows=3)  # E
+    select(B).sort_in_memory("name", max_rows=3)  # E
     func.sum("name")  # E
     func.count(B)  # E
 
@@ -63,6 +63,7 @@ def sessions(s: Session, e: Engine) -> None:
     s.add_all(u)  # E
     s.delete(3)  # E
     s.get(NoModel, uid=1)  # E
+    s.get(B, 1)  # E
     s.get_many(B, 3)  # E
     s.increment(B, B.name.by(1), uid=1)  # E
     s.increment(B, B.hits, uid=1)  # E

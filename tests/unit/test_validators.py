@@ -134,6 +134,30 @@ def test_the_type_is_checked_before_the_validator_is_asked() -> None:
         review(stars="x")
 
 
+def test_a_validator_sees_only_values_that_fit_the_codec() -> None:
+    seen: list[object] = []
+
+    class Ranged(Model, table="ranged"):
+        d = Family()
+        id: Key[str] = key()
+        port: Mapped[int] = column(d, codec=codecs.uint16(), validate=seen.append)
+        note: Mapped[str | None] = column(d, default=None, validate=seen.append)
+
+    ranged = Ranged(id="a", port=65_535)
+    for wrong in (
+        lambda: Ranged(id="a", port=65_536),
+        lambda: setattr(ranged, "port", -1),
+        lambda: setattr(ranged, "note", "\ud800"),
+    ):
+        with pytest.raises(ValidationError) as error:
+            wrong()
+        assert error.value.text != "the field's validator refuses the value"
+        assert error.value.model == "Ranged"
+
+    assert seen == [65_535]
+    assert ranged.port == 65_535
+
+
 def test_a_validator_sees_the_value_as_it_is_stored() -> None:
     seen: list[object] = []
     noon = datetime(2024, 5, 6, 12, tzinfo=UTC)

@@ -131,7 +131,7 @@ def _counted(count: int, noun: str) -> str:
 
 def _show_rules() -> None:
     plain = [
-        {"id": rule.id, "level": rule.level, "looks for": rule.summary, "source": rule.source}
+        {"id": rule.id, "level": rule.level, "looks_for": rule.summary, "source": rule.source}
         for rule in RULES.values()
     ]
     answer(

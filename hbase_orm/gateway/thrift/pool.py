@@ -160,10 +160,18 @@ class Pool(Generic[C]):
                 _ring(waiting)
 
     def start_empty_in_child(self) -> None:
-        """In a forked child, forget the parent's connections, without closing them."""
-        for slot in self._slots:
+        """In a forked child, close the child's handles of the parent's connections.
+
+        The peer notices nothing, because the parent still has its handles.
+        """
+        slots = self._slots
+        for slot in slots:
             slot.is_gone = True
         self._start_empty()
+        for slot in slots:
+            if slot.opened is not None:
+                with suppress(OSError):
+                    slot.opened.close()
 
     # --- the book-keeping, always under the lock --------------------------------------------------
     #

@@ -44,6 +44,19 @@ def field_type(cls: type, name: str) -> tuple[Any, bool]:
     Raises:
         SchemaError: The annotation is missing, does not fit the declaration, or cannot be resolved.
     """
+    inner = annotated_type(cls, name)
+    if get_origin(inner) in (Union, types.UnionType):
+        options = [option for option in get_args(inner) if option is not type(None)]
+        return (options[0] if len(options) == 1 else object), len(options) < len(get_args(inner))
+    return inner, False
+
+
+def annotated_type(cls: type, name: str) -> Any:
+    """Return the type in the brackets of a field's annotation, as `str | None` in `Mapped[...]`.
+
+    Raises:
+        SchemaError: The annotation is missing, does not fit the declaration, or cannot be resolved.
+    """
     owner = declaring_class(cls, name)
     annotation = vars(owner).get("__annotations__", {}).get(name)
     if annotation is None:
@@ -67,14 +80,11 @@ def field_type(cls: type, name: str) -> tuple[Any, bool]:
             "Version = version(), Related[...] = related()",
         )
     if isinstance(field, (Counter, Version)):
-        return int, False
+        return int
     (inner,) = get_args(annotation) or (object,)
     if isinstance(inner, ForwardRef):  # Mapped["Status"], quoted within
         inner = resolve_annotation(owner, name, inner.__forward_arg__)
-    if get_origin(inner) in (Union, types.UnionType):
-        options = [option for option in get_args(inner) if option is not type(None)]
-        return (options[0] if len(options) == 1 else object), len(options) < len(get_args(inner))
-    return inner, False
+    return inner
 
 
 def declaring_class(cls: type, name: str) -> type:

@@ -227,7 +227,7 @@ def _codec(cls: type, field: Mapped[Any], python_type: Any, nullable: bool) -> C
             "no codec is known for the annotated type",
             **where,
             type=python_type,
-            fix="name one: column(d, codec=codecs.…)",
+            fix="name one by codec=codecs.…",
         )
     check_type(codec, python_type, where)
     _check_default(codec, field, where)

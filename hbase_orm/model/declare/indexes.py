@@ -59,5 +59,5 @@ def _check_lists(cls: type) -> None:
             raise SchemaError(
                 "an index must be an attribute of the class by itself",
                 attribute=name,
-                fix="write one line by_name = Index(name) in the class's body for each index",
+                fix="write one line NAME = Index(FIELD) in the class's body for each index",
             )

@@ -151,6 +151,10 @@ def _period_of(packed: Offset) -> str:
     return f"Period({packed.unit!r}{every})"
 
 
+def _names_of_keys(cls: type) -> list[str]:
+    return [name for name, value in vars(cls).items() if isinstance(value, Key)]
+
+
 def rowkey_of(cls: type) -> RowKey | None:
     """Return the model's `__rowkey__`, or None if it declares none.
 
@@ -163,7 +167,7 @@ def rowkey_of(cls: type) -> RowKey | None:
             "__rowkey__ must be made with rowkey()",
             model=cls.__name__,
             got=declared,
-            fix="write __rowkey__ = rowkey(host, at)",
+            fix=f"write __rowkey__ = rowkey({', '.join(_names_of_keys(cls)) or 'FIELD, ...'})",
         )
     return declared
 

@@ -51,7 +51,8 @@ def _target(cls: type[Any], name: str, where: Mapping[str, str]) -> Any:
             "the annotation of a related field is not a model with a table",
             **where,
             annotated=target,
-            fix="annotate the field as Related[Customer], and declare Customer before this model",
+            fix=f"annotate {name} as Related[...] with a model that has a table, and is declared "
+            f"before {cls.__name__}",
         )
     # In a notebook a class may be created again while its name still means the earlier class.
     is_itself = (target.__module__, target.__qualname__) == (cls.__module__, cls.__qualname__)

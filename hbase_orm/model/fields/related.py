@@ -127,6 +127,7 @@ def related(*, init: Literal[False] = False, **key: Expr[Any]) -> Related[Any]:
         raise SchemaError(
             "a related row is found by fields of this model",
             got=key,
-            fix="write related(customer_id=customer_id): key argument = field",
+            fix=f"write related({', '.join(f'{each}=...' for each in key) or 'ARGUMENT=...'}): for "
+            "each key argument of the related model the field of this model that has its value",
         )
     return Related(key)

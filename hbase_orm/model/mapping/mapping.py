@@ -156,7 +156,11 @@ def compile_initializer(
         name, codec, value = field.name, codecs[field.name], f"_v{number}"
         names[value] = name
         is_key = name in schema.layout.names
-        checker = _checker(schema.model_name, name, codec, name in nullable, is_key=is_key)
+        checker = _checker(
+            *(schema.model_name, name, codec, name in nullable),
+            is_key=is_key,
+            is_encoded=field.validate is not None,
+        )
         checker = validated(schema.model_name, field, checker)
         if not field.has_default:
             signature.append(value)
@@ -186,7 +190,13 @@ def _checker(
     nullable: bool,  # noqa: FBT001 - bound once per field
     *,
     is_key: bool = False,
+    is_encoded: bool = False,
 ) -> Callable[[Any], Any]:
+    """Return a function that checks a value's type, and rounds the value as it is stored.
+
+    Whether the value fits in range is otherwise seen when it is written. With `is_encoded` it is
+    seen at once, for a validator gets no value that the codec refuses.
+    """
     fix = f"give {codec.python_type.__name__}"
     if nullable:
         fix += " or None"
@@ -206,7 +216,7 @@ def _checker(
                 fix=fix,
             )
         try:
-            is_exact = value.__class__ is codec.python_type and not codec.coarse
+            is_exact = value.__class__ is codec.python_type and not (codec.coarse or is_encoded)
             return value if is_exact else codec.normalize(value)
         except CodecError as error:
             raise ValidationError(
@@ -225,8 +235,12 @@ def checkers(schema: TableSchema) -> dict[str, Callable[[Any], Any]]:
     for column in schema.columns:
         if column.name in checks:
             continue
-        check = _checker(schema.model_name, column.name, column.codec, column.nullable)
-        checks[column.name] = validated(schema.model_name, schema.fields[column.name], check)
+        field = schema.fields[column.name]
+        is_encoded = getattr(field, "validate", None) is not None
+        check = _checker(
+            schema.model_name, column.name, column.codec, column.nullable, is_encoded=is_encoded
+        )
+        checks[column.name] = validated(schema.model_name, field, check)
     for dynamic in schema.dynamics:
         checks[dynamic.name] = partial(checked_entries, schema, dynamic)
     return checks

@@ -27,6 +27,14 @@ class TimeRange:
         """Return the range as `timestamps [from, before)`."""
         return f"timestamps [{self.from_ms}, {self.before_ms})"
 
+    def as_written(self) -> str:
+        """Return the call of a statement that makes the range; its times are as conditions show."""
+        last = _EPOCH + (self.before_ms - 1) * _MILLISECOND
+        if not self.from_ms:
+            return f".as_of({last.isoformat(' ')})"
+        first, end = (_EPOCH + ms * _MILLISECOND for ms in (self.from_ms, self.before_ms))
+        return f".between_timestamps({first.isoformat(' ')}, {end.isoformat(' ')})"
+
 
 def until(at: datetime) -> TimeRange:
     """Return the range of all timestamps up to and including `at`.

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from hbase_orm.codecs import Codec
 from hbase_orm.errors import CodecError, QueryError
+from hbase_orm.model.hints import field_of
 from hbase_orm.query.planning.pushdown import ways_of
 from hbase_orm.schema import (
     ColumnSchema,
@@ -43,7 +44,7 @@ def check_flat(schema: TableSchema, conditions: Sequence[Condition]) -> tuple[Co
             raise QueryError(
                 "the argument is not a condition",
                 got=repr(condition),
-                fix="compare a field: M.status == NEW",
+                fix=f"compare a field, as in {field_of(schema)} == value",
             )
     flat = tuple(part for condition in conditions for part in conjuncts(condition))
     if not flat:

@@ -37,7 +37,8 @@ from hbase_orm.query.plans.plans import (
     ScanPlan,
     TablesPlan,
 )
-from hbase_orm.query.statements.statement import AnyIndex, Select
+from hbase_orm.query.statements.clauses import AnyIndex
+from hbase_orm.query.statements.statement import Select
 from hbase_orm.rowkey.key_text import layout_text
 from hbase_orm.schema import TableSchema
 from hbase_orm.schema.canonical import condition_text, entries_text

@@ -52,8 +52,9 @@ from hbase_orm.query.plans.plans import (
     ScanPlan,
     TablesPlan,
 )
+from hbase_orm.query.statements.clauses import AnyIndex
 from hbase_orm.query.statements.selection import check_selection, fetched, loaded_by, steps_after
-from hbase_orm.query.statements.statement import AnyIndex, Select
+from hbase_orm.query.statements.statement import Select
 from hbase_orm.schema import (
     Condition,
     IndexSchema,

@@ -59,7 +59,7 @@ class Aggregate(Expr[T]):
                 "the argument of an aggregate must be a model's field",
                 function=function,
                 got=repr(field),
-                fix=f"write func.{function}(Reading.value)",
+                fix=f"write func.{function}() with a field of the model",
             )
         self.function: Function = function
         self.field = field

@@ -3,21 +3,47 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 from hbase_orm.errors import QueryError
-from hbase_orm.schema import Order
+from hbase_orm.model import Key, Model
+from hbase_orm.model.hints import field_of
+from hbase_orm.query.statements.aggregates import Aggregate
+from hbase_orm.schema import Expr, Order, TableSchema
 
 
-def check_orders(orders: tuple[Order, ...]) -> None:
-    """Raise an error if an argument is not an order.
+def orders_of(schema: TableSchema, orders: tuple[Order | Expr[Any], ...]) -> tuple[Order, ...]:
+    """Return the arguments as orders; a field means its ascending order.
 
     Raises:
-        QueryError: An argument is not an order, e.g. a field.
+        QueryError: An argument is neither an order nor a field.
     """
-    for order in orders:
-        if not isinstance(order, Order):
+    return tuple([_order_of(schema, order) for order in orders])
+
+
+def _order_of(schema: TableSchema, order: Order | Expr[Any]) -> Order:
+    if isinstance(order, Order):
+        return order
+    if isinstance(order, Expr):
+        return order.asc()
+    field = field_of(schema)
+    raise QueryError(
+        "the argument is not an order", got=repr(order), fix=f"write {field} or {field}.desc()"
+    )
+
+
+def check_groups(schema: TableSchema, fields: tuple[Expr[Any], ...]) -> None:
+    """Raise an error if an argument of `group_by` is not a field.
+
+    Raises:
+        QueryError: An argument is not a field, or is an aggregate.
+    """
+    for field in fields:
+        if not isinstance(field, Expr) or isinstance(field, Aggregate):
             raise QueryError(
-                "the argument is not an order", got=repr(order), fix="write M.at.desc() or .asc()"
+                "group_by() takes only fields",
+                got=repr(field),
+                fix=f"write .group_by({field_of(schema, Key)})",
             )
 
 
@@ -36,6 +62,25 @@ def positive(name: str, value: object, most: int = sys.maxsize) -> int:
             "the number is too large", method=name, got=value, most=most, fix=f"give at most {most}"
         )
     return value
+
+
+def not_an_index(schema: TableSchema, got: object) -> QueryError:
+    """Return the error for an argument of `using` that is not an index."""
+    names = [f"{schema.model_name}.{index.name}" for index in schema.indexes]
+    fix = f"write one of: {', '.join(names)}" if names else "the model declares no index"
+    return QueryError("using() takes an index", got=repr(got), fix=fix)
+
+
+def not_related(model: type[Model], got: object) -> QueryError:
+    """Return the error for an argument of `load_related` that is not a related field."""
+    names = [f"{model.__name__}.{name}" for name in model.__related__]
+    fix = f"write one of: {', '.join(names)}" if names else "declare one: Related[...] = related()"
+    return QueryError(
+        "the argument is not a related field of the model",
+        got=repr(got),
+        model=model.__name__,
+        fix=fix,
+    )
 
 
 def check_level(level: object) -> None:

@@ -8,10 +8,19 @@ from datetime import datetime
 from typing import Any, Final, Generic, Literal, Self, TypeVar, overload
 
 from hbase_orm.errors import QueryError
-from hbase_orm.model import Model, RelatedExpr
+from hbase_orm.model import Dynamic, Model, RelatedExpr
+from hbase_orm.model.hints import field_of, model_in
 from hbase_orm.query.conditions.versions import TimeRange, between, until
 from hbase_orm.query.statements.aggregates import Aggregate
-from hbase_orm.query.statements.argument_checks import check_level, check_orders, positive
+from hbase_orm.query.statements.argument_checks import (
+    check_groups,
+    check_level,
+    not_an_index,
+    not_related,
+    orders_of,
+    positive,
+)
+from hbase_orm.query.statements.clauses import ANY_INDEX, AnyIndex, Selection, Sort, as_written
 from hbase_orm.query.statements.slices import slice_of
 from hbase_orm.schema import (
     Condition,
@@ -35,47 +44,11 @@ V = TypeVar("V")
 M = TypeVar("M", bound=Model)
 
 
-@dataclass(frozen=True, slots=True)
-class AnyIndex:
-    """The type of `ANY_INDEX`: the planner chooses between the row key and the indexes."""
-
-
-ANY_INDEX: Final = AnyIndex()
-
 MAX_CACHING_ROWS: Final = 100_000
 """The most rows of a fetch: a gateway allocates memory for all of them before it reads one."""
 
 MAX_DEPTH: Final = 40
 """The deepest nesting of conditions: Python cannot compile a check with deeper brackets."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Selection:
-    """The selected values of a statement that does not return objects.
-
-    Attributes:
-        items: The selected fields and aggregates; empty if only the existence of rows is read.
-        is_bare: Whether a single item is returned by itself, not as a tuple of one.
-    """
-
-    items: tuple[Expr[Any], ...]
-    is_bare: bool = False
-
-
-ROWS_ONLY: Final = Selection(())
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Sort:
-    """An order into which rows are sorted in memory.
-
-    Attributes:
-        orders: The orders, by values; None sorts before every value, or after all with `desc()`.
-        max_rows: The largest number of rows that may match; with more rows, QueryError is raised.
-    """
-
-    orders: tuple[Order, ...]
-    max_rows: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -113,6 +86,10 @@ class Select(Generic[T]):
     sort: Sort | None = None
     times: TimeRange | None = None
     is_timeline: bool = False
+
+    def __repr__(self) -> str:
+        """Return the statement as it is written in a program."""
+        return as_written(self)
 
     @property
     def items(self) -> tuple[Expr[Any], ...]:
@@ -176,33 +153,34 @@ class Select(Generic[T]):
             flat += conjuncts(condition)
         return replace(self, conditions=flat)
 
-    def order_by(self, *orders: Order) -> Self:
+    def order_by(self, *orders: Order | Expr[Any]) -> Self:
         """Return the statement with an order of its rows. A scan must be able to give the order.
 
         Raises:
-            QueryError: An argument is not an order, e.g. a field.
+            QueryError: An argument is neither an order nor a field, which means ascending.
         """
-        check_orders(orders)
-        return replace(self, orders=orders)
+        return replace(self, orders=orders_of(self.model.__schema__, orders))
 
-    def sort_in_memory(self, *orders: Order, max_rows: int) -> Self:
+    def sort_in_memory(self, *orders: Order | Expr[Any], max_rows: int) -> Self:
         """Return the statement with its rows sorted in memory, after all rows are read.
 
         None sorts before every value, and NaN after all numbers. `desc()` reverses the order. Rows
         with equal values keep their order. A limit is applied to the sorted rows.
 
         Args:
-            orders: One or more orders.
+            orders: One or more orders; a field means ascending.
             max_rows: The most rows that may match. The read raises QueryError if more rows match.
 
         Raises:
-            QueryError: An argument is not an order, there is no order, or `max_rows` is not
-                positive.
+            QueryError: An argument is no order and no field, there is no order, or `max_rows` is
+                not positive.
         """
-        check_orders(orders)
         if not orders:
-            raise QueryError("sort_in_memory() needs an order", fix="write Reading.value.desc()")
-        return replace(self, sort=Sort(orders, positive("sort_in_memory", max_rows)))
+            raise QueryError(
+                "sort_in_memory() needs an order", fix=f"write {field_of(self.model.__schema__)}"
+            )
+        most = positive("sort_in_memory", max_rows)
+        return replace(self, sort=Sort(orders_of(self.model.__schema__, orders), most))
 
     def group_by(self, *fields: Expr[Any]) -> Self:
         """Return the statement with one result for each group of rows with equal `fields`.
@@ -213,11 +191,7 @@ class Select(Generic[T]):
         Raises:
             QueryError: An argument is not a field.
         """
-        for field in fields:
-            if not isinstance(field, Expr) or isinstance(field, Aggregate):
-                raise QueryError(
-                    "group_by() takes only fields", got=repr(field), fix="write Reading.host"
-                )
+        check_groups(self.model.__schema__, fields)
         return replace(self, groups=fields)
 
     def limit(self, n: int, /) -> Self:
@@ -235,7 +209,7 @@ class Select(Generic[T]):
             QueryError: The argument is not an index.
         """
         if index is not None and not isinstance(index, Index):
-            raise QueryError("using() takes an index", got=repr(index), fix="write M.by_unit")
+            raise not_an_index(self.model.__schema__, index)
         return replace(self, index=index)
 
     def load_related(self, *fields: RelatedExpr[Any]) -> Self:
@@ -248,13 +222,7 @@ class Select(Generic[T]):
             if not isinstance(field, RelatedExpr) or (
                 getattr(self.model, field.name, None) is not field
             ):
-                raise QueryError(
-                    "the argument is not a related field of the model",
-                    got=repr(field),
-                    model=self.model.__name__,
-                    fix="declare customer: Related[Customer] = related(...) and write "
-                    ".load_related(Order.customer)",
-                )
+                raise not_related(self.model, field)
         return replace(self, related=tuple(dict.fromkeys((*self.related, *fields))))
 
     def columns_between(
@@ -282,7 +250,7 @@ class Select(Generic[T]):
             raise QueryError(
                 "the argument is not a field of dynamic columns",
                 got=repr(field),
-                fix="write .columns_between(M.tags, 'a', 'f')",
+                fix=f"write .columns_between({field_of(self.model.__schema__, Dynamic)}, ...)",
             )
         slice_of(self.model.__schema__, entries)
         if limit is not None:
@@ -378,7 +346,7 @@ def select(*what: Any) -> Select[Any]:
     raise QueryError(
         "select() takes one model, or fields of one model",
         got=", ".join(map(repr, what)),
-        fix="write select(Reading), or select(Reading.host, Reading.value)",
+        fix=f"write select({model_in(what[0] if what else None)}), or select() with its fields",
     )
 
 
@@ -389,7 +357,7 @@ def _owner(items: tuple[Expr[Any], ...]) -> Any:
         raise QueryError(
             "the statement names no model",
             got=", ".join(map(repr, items)),
-            fix="count a key field: func.count(Reading.host), or session.count(select(Reading))",
+            fix="name a key field: func.count(Model.FIELD), or write session.count(select(Model))",
         )
     return max(owners, key=lambda owner: len(owner.__mro__))
 

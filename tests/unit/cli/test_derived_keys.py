@@ -376,5 +376,5 @@ def test_declarations_are_shown_with_their_dictionaries(capsys: pytest.CaptureFi
 
     found = shown(capsys, "tables", "show", *models)
 
-    assert [entry["dictionaries"] for entry in found] == ["log_types", "none"]
-    assert found[1]["row key"] == "[customer text][record type]"
+    assert [entry["dictionaries"] for entry in found] == [["log_types"], []]
+    assert found[1]["row_key"] == "[customer text][record type]"

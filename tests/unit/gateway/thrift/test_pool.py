@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import socket
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -632,6 +634,55 @@ def _in_child(check: Callable[[], bool]) -> bool:
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
 
 
+FORKING = """
+import gc, os, socket, sys, time
+from hbase_orm.gateway.thrift.pool import Address, Pool
+from hbase_orm.gateway.thrift.wire import DeadlineSocket
+
+class Line(DeadlineSocket):
+    def set_deadline(self, deadline):
+        self.deadline = deadline
+    def is_in_step(self):
+        return True
+    is_usable = is_in_step
+
+def opened(address, deadline):
+    line = Line(*address, time.monotonic)
+    line.deadline = deadline
+    line.open()
+    return line
+
+with socket.create_server(("127.0.0.1", 0)) as server:
+    pool = Pool(opened, [Address(*server.getsockname())])
+    with pool.use(time.monotonic() + 30) as slot:
+        peer, _ = server.accept()
+    pid = os.fork()
+    if pid == 0:
+        gc.collect()
+        peer.close()
+        server.close()
+        sys.exit(3 if slot.opened.is_open() else 0)
+    code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    slot.opened.sock.sendall(b"still here")
+    assert peer.recv(10) == b"still here"
+    pool.close()
+    peer.close()
+sys.exit(code)
+"""
+
+
+def test_a_forked_child_closes_its_handles_without_a_warning_and_without_the_peer() -> None:
+    run = subprocess.run(
+        [sys.executable, "-W", "always", "-c", FORKING],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+    assert (run.stderr, run.returncode) == ("", 0)
+
+
 @_forks
 def test_a_forked_child_opens_its_own_connections_and_leaves_the_parents_alone(
     network: _Network, clock: _Clock
@@ -642,7 +693,7 @@ def test_a_forked_child_opens_its_own_connections_and_leaves_the_parents_alone(
     def child() -> bool:
         with pool.use(_SOON) as slot:
             is_own = slot.connection is not scanning.connection
-        return is_own and scanning.is_gone and scanning.connection.is_open
+        return is_own and scanning.is_gone and not scanning.connection.is_open
 
     assert _in_child(child)
     assert not scanning.is_gone
@@ -683,7 +734,7 @@ def test_a_block_that_forks_gives_nothing_back_in_the_child(
 
         def child() -> bool:
             turn.end()
-            return slot not in pool._slots and slot.connection.is_open
+            return slot not in pool._slots and not slot.connection.is_open
 
         is_right = _in_child(child)
 

@@ -20,6 +20,7 @@ from hbase_orm import (
     codecs,
     column,
     counter,
+    func,
     key,
 )
 from hbase_orm.errors import QueryError
@@ -70,10 +71,21 @@ def test_where_takes_conditions_only(wrong: Any) -> None:
         select(Row).where(wrong)
 
 
-@pytest.mark.parametrize("wrong", [Row.n, "n", A, None])
-def test_order_by_takes_orders_only(wrong: Any) -> None:
-    with pytest.raises(QueryError, match=r"\.desc\(\) or \.asc\(\)"):
+@pytest.mark.parametrize("wrong", ["n", A, None, Row])
+def test_order_by_takes_orders_and_fields_only(wrong: Any) -> None:
+    with pytest.raises(QueryError, match=r"write Row\.host or Row\.host\.desc\(\)"):
         select(Row).order_by(wrong)
+
+
+def test_a_field_means_its_ascending_order() -> None:
+    ordered = select(Row).order_by(Row.n, Row.host.desc())
+    by_function = select(Row).order_by(func.lower(Row.host))
+    in_memory = select(Row).sort_in_memory(Row.n, max_rows=3)
+
+    assert [repr(order) for order in ordered.orders] == ["Row.n.asc()", "Row.host.desc()"]
+    assert [repr(order) for order in by_function.orders] == ["func.lower(Row.host).asc()"]
+    assert in_memory.sort is not None
+    assert [repr(order) for order in in_memory.sort.orders] == ["Row.n.asc()"]
 
 
 @pytest.mark.parametrize("method", ["limit", "caching"])
@@ -86,7 +98,7 @@ def test_a_number_of_rows_is_a_positive_integer(method: str, wrong: Any) -> None
 
 
 def test_using_takes_an_index() -> None:
-    with pytest.raises(QueryError, match=r"M\.by_unit"):
+    with pytest.raises(QueryError, match=r"write one of: Row\.by_n"):
         select(Row).using("by_n")  # type: ignore[arg-type]  # meant wrong
 
 

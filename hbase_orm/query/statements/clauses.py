@@ -1,0 +1,92 @@
+"""Parts of a statement that have a type of their own, and the statement as a program writes it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from hbase_orm.query.statements.aggregates import Aggregate
+from hbase_orm.schema import Expr, Order
+
+
+@dataclass(frozen=True, slots=True)
+class AnyIndex:
+    """The type of `ANY_INDEX`: the planner chooses between the row key and the indexes."""
+
+
+ANY_INDEX: Final = AnyIndex()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Selection:
+    """The selected values of a statement that does not return objects.
+
+    Attributes:
+        items: The selected fields and aggregates; empty if only the existence of rows is read.
+        is_bare: Whether a single item is returned by itself, not as a tuple of one.
+    """
+
+    items: tuple[Expr[Any], ...]
+    is_bare: bool = False
+
+
+ROWS_ONLY: Final = Selection(())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sort:
+    """An order into which rows are sorted in memory.
+
+    Attributes:
+        orders: The orders, by values; None sorts before every value, or after all with `desc()`.
+        max_rows: The largest number of rows that may match; with more rows, QueryError is raised.
+    """
+
+    orders: tuple[Order, ...]
+    max_rows: int
+
+
+def as_written(stmt: Any) -> str:
+    """Return a statement as a program writes it: `select(Order).where(...).limit(3)`.
+
+    Args:
+        stmt: The `Select`.
+    """
+    calls = [
+        f"select({_listed(stmt.items) if stmt.items else stmt.model.__name__})",
+        _call("where", stmt.conditions),
+        _call("group_by", stmt.groups),
+        _call("order_by", stmt.orders),
+        _sort(stmt.sort),
+        "" if stmt.row_limit is None else f".limit({stmt.row_limit})",
+        _using(stmt.model, stmt.index),
+        _call("load_related", stmt.related),
+        "" if stmt.entries is None else f".{stmt.entries!r}",
+        "" if stmt.times is None else stmt.times.as_written(),
+        '.consistency("timeline")' if stmt.is_timeline else "",
+        ".allow_full_scan()" if stmt.full_scan_allowed else "",
+        "" if stmt.caching_rows is None else f".caching({stmt.caching_rows})",
+    ]
+    return "".join(calls)
+
+
+def _listed(items: tuple[Any, ...]) -> str:
+    return ", ".join(
+        f"func.{item!r}" if isinstance(item, Aggregate) else repr(item) for item in items
+    )
+
+
+def _call(method: str, arguments: tuple[Any, ...]) -> str:
+    return f".{method}({_listed(arguments)})" if arguments else ""
+
+
+def _sort(sort: Sort | None) -> str:
+    if sort is None:
+        return ""
+    return f".sort_in_memory({_listed(sort.orders)}, max_rows={sort.max_rows})"
+
+
+def _using(model: Any, index: Any) -> str:
+    if isinstance(index, AnyIndex):
+        return ""
+    return f".using({None if index is None else f'{model.__name__}.{index.name}'})"
