@@ -53,6 +53,7 @@ class Design:
     indexes: tuple[KeyedTable, ...]
     numbers: Mapping[tuple[str, str], int] = field(default_factory=dict[tuple[str, str], int])
     periods: tuple[datetime, ...] = ()
+    _rounded: dict[str, list[Any]] = field(default_factory=dict[str, list[Any]], repr=False)
 
     @property
     def tables(self) -> tuple[KeyedTable, ...]:
@@ -60,8 +61,18 @@ class Design:
         return (self.table, *self.indexes)
 
     def values(self, names: Iterable[str]) -> dict[str, list[Any]]:
-        """Return the values of fields in every sampled row, by name."""
-        return {name: self.rows.values(needed_field(self.schema, name)) for name in names}
+        """Return the values of fields in every sampled row, by name, as they are read back."""
+        return {name: self._stored(needed_field(self.schema, name)) for name in names}
+
+    def _stored(self, needed: NeededField) -> list[Any]:
+        values, codec = self.rows.values(needed), needed.codec
+        if not codec.coarse:
+            return values
+        if needed.name not in self._rounded:
+            self._rounded[needed.name] = [
+                None if value is None else codec.normalize(value) for value in values
+            ]
+        return self._rounded[needed.name]
 
 
 def design_of(

@@ -1,13 +1,14 @@
 """How many rows a statement fetches: the same fetches as `execute/reader` and `execute/merge` make.
 
-Rows of a bucket come in the order of the rest of their keys. Where a limit ends the read early,
-this order decides which buckets are read on; it is as random here as a salt makes it.
+Where a limit ends a read early, it matters which rows match, and in which order the rows of several
+buckets are merged. If every row of the load is simulated, both are known. Otherwise chance decides.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Final
 
 import numpy as np
@@ -16,9 +17,27 @@ import numpy.typing as npt
 from hbase_orm.execute.reader import FETCH_BYTES, GROWTH, MERGED_BYTES
 from hbase_orm.query.plans.fetch_sizes import Fetches
 
+Flags = npt.NDArray[np.bool_]
+Places = npt.NDArray[np.float64]
+
 _LOW: Final = 8
 _LEAST_BYTES: Final = 64 << 10
 _MOST_FETCHES: Final = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class BucketRows:
+    """The rows of one bucket that the server sends if nothing ends the read early.
+
+    Attributes:
+        counts: The rows of each of the bucket's ranges, in the order of the read.
+        matches: For each row in this order, whether it matches. None if chance decides.
+        places: For each row, its place among the rows of all buckets. None if chance decides.
+    """
+
+    counts: tuple[float, ...]
+    matches: Flags | None = None
+    places: Places | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,48 +56,48 @@ class Fetching:
     matching: float
     row_bytes: int
 
-    def fetched(self, buckets: Sequence[Sequence[float]], random: np.random.Generator) -> float:
-        """Return how many rows are fetched.
-
-        Args:
-            buckets: For each bucket, the rows of each of its ranges, in order.
-            random: Decides in which order the rows of several buckets are merged.
-        """
-        total = float(sum(map(sum, buckets)))
+    def fetched(self, buckets: Sequence[BucketRows], random: np.random.Generator) -> float:
+        """Return how many rows are fetched; `random` decides what is not known."""
+        total = float(sum(chain.from_iterable(bucket.counts for bucket in buckets)))
         if self.limit is None or self.matching * total < self.limit:
             return total
-        # Without a match within the limit, nothing ends the read early.
-        wanted = self.limit / max(self.matching, 1e-12)
         if len(buckets) == 1:
-            return min(total, self._one_by_one(buckets[0], wanted))
-        return min(total, self._merged([sum(ranges) for ranges in buckets], wanted, random))
+            return min(total, self._one_by_one(buckets[0], self.limit))
+        return min(total, self._merged(buckets, self.limit, random))
 
-    def _one_by_one(self, ranges: Sequence[float], wanted: float) -> float:
-        rows, fetched = self._capped(self.fetches.first, 1), 0.0
-        for count in ranges:
+    def _one_by_one(self, bucket: BucketRows, limit: int) -> float:
+        rows, fetched, matched = self._capped(self.fetches.first, 1), 0.0, 0.0
+        for count in bucket.counts:
             left = count
             while left > 0:
                 step = min(rows, left)
+                matched += self._matching_rows(bucket.matches, fetched, step)
                 fetched, left = fetched + step, left - step
-                if fetched >= wanted:
+                if matched >= limit:
                     return fetched
                 rows = self._next(rows, 1)
         return fetched
 
-    def _merged(self, counts: Sequence[float], wanted: float, random: np.random.Generator) -> float:
-        buckets = [
-            _Bucket(count, self._capped(self.fetches.first, len(counts))) for count in counts
-        ]
-        emitted = fetched = 0.0
+    def _matching_rows(self, matches: Flags | None, start: float, step: float) -> float:
+        if matches is None:
+            return step * self.matching
+        return float(np.count_nonzero(matches[round(start) : round(start + step)]))
+
+    def _merged(
+        self, every: Sequence[BucketRows], limit: int, random: np.random.Generator
+    ) -> float:
+        first = self._capped(self.fetches.first, len(every))
+        readers = [_Reader(rows, sum(rows.counts), first) for rows in every]
+        matched = fetched = 0.0
         for _ in range(_MOST_FETCHES):
-            for bucket in buckets:
-                if bucket.is_low:
-                    fetched += bucket.fill(random)
-                    bucket.rows = self._next(bucket.rows, len(buckets))
-            ends = [bucket.held[-1] for bucket in buckets if not bucket.is_done]
+            for reader in readers:
+                if reader.is_low:
+                    fetched += reader.fill(random)
+                    reader.next_rows = self._next(reader.next_rows, len(readers))
+            ends = [reader.held[-1] for reader in readers if not reader.is_done]
             bound = min(ends) if ends else float("inf")
-            emitted += sum(bucket.take(bound) for bucket in buckets)
-            if emitted >= wanted or not ends:
+            matched += sum(reader.take(bound, self.matching, random) for reader in readers)
+            if matched >= limit or not ends:
                 break
         return fetched
 
@@ -95,23 +114,28 @@ class Fetching:
 
 
 @dataclass(slots=True)
-class _Bucket:
-    """The rows of one bucket that are read in the order of random places between 0 and 1.
+class _Reader:
+    """The reader of one bucket.
 
     Attributes:
-        count: How many rows the bucket has in all.
-        rows: How many rows the next fetch has.
+        rows: The rows of the bucket.
+        count: How many they are.
+        next_rows: How many rows the next fetch has.
         read: How many rows were fetched.
-        held: The places of the rows that were fetched and not taken yet, ascending.
+        taken: How many rows were merged.
         page: How many rows the last fetch had.
+        held: The places of the rows that are fetched and not merged yet, ascending.
+        end: The place of the last row, if chance decides the places.
     """
 
+    rows: BucketRows
     count: float
-    rows: int
+    next_rows: int
     read: float = 0.0
-    end: float = 0.0
+    taken: int = 0
     page: float = 0.0
-    held: npt.NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+    held: Places = field(default_factory=lambda: np.empty(0))
+    end: float = 0.0
 
     @property
     def is_done(self) -> bool:
@@ -123,15 +147,21 @@ class _Bucket:
 
     def fill(self, random: np.random.Generator) -> float:
         """Fetch rows, and return how many."""
-        step = min(float(self.rows), self.count - self.read)
-        gaps = random.exponential(1 / self.count, size=max(1, round(step)))
-        places = self.end + np.cumsum(gaps)
-        self.end, self.page, self.read = float(places[-1]), step, self.read + step
+        step = min(float(self.next_rows), self.count - self.read)
+        if self.rows.places is not None:
+            places = self.rows.places[round(self.read) : round(self.read + step)]
+        else:
+            places = self.end + np.cumsum(random.exponential(1 / self.count, max(1, round(step))))
+            self.end = float(places[-1])
+        self.page, self.read = step, self.read + step
         self.held = np.concatenate((self.held, places))
         return step
 
-    def take(self, bound: float) -> int:
-        """Take the rows up to a place, and return how many."""
-        taken = int(np.searchsorted(self.held, bound, side="right"))
-        self.held = self.held[taken:]
-        return taken
+    def take(self, bound: float, matching: float, random: np.random.Generator) -> float:
+        """Merge the rows up to a place, and return how many of them match."""
+        count = int(np.searchsorted(self.held, bound, side="right"))
+        self.held = self.held[count:]
+        start, self.taken = self.taken, self.taken + count
+        if self.rows.matches is not None:
+            return float(np.count_nonzero(self.rows.matches[start : self.taken]))
+        return float(random.binomial(count, min(1.0, matching)))

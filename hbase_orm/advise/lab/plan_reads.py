@@ -8,13 +8,12 @@ from itertools import chain
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
 from hbase_orm.advise.lab.designs import Design, period_front
 from hbase_orm.advise.lab.fetched_rows import Fetching
 from hbase_orm.advise.lab.keyed_tables import KeyedTable, Span
 from hbase_orm.advise.lab.load.value_kinds import Numbers
-from hbase_orm.errors import ConfigurationError
+from hbase_orm.advise.lab.read_context import ReadContext
 from hbase_orm.ops import KeyRange
 from hbase_orm.ops.ranges import after_prefix
 from hbase_orm.query import (
@@ -25,23 +24,11 @@ from hbase_orm.query import (
     ScanPlan,
     Select,
     TablesPlan,
-    compile_match,
 )
 from hbase_orm.query.planning.pushdown import push_down
 from hbase_orm.schema import (
     Condition,
-    EntryExpr,
-    FunctionExpr,
-    Match,
-    column_field,
-    compared_by,
 )
-
-_FEW_CHECKED: Final = 4000
-"""So many rows are tested first; all rows are, if fewer than `_ENOUGH_MATCHES` of them match."""
-
-_ENOUGH_MATCHES: Final = 400
-
 
 _MOST_LOOK_UPS: Final = 500
 """The most look-ups of rows that are followed to their regions, of one statement."""
@@ -83,63 +70,6 @@ class PlanReads:
     reads: tuple[TableRead, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _Context:
-    """What a plan is measured with.
-
-    Attributes:
-        design: The design.
-        statement: The statement.
-        own_row: The sampled row whose values the statement has; it stands for itself only. None if
-            the values are not those of a sampled row.
-        random: The source of randomness.
-    """
-
-    design: Design
-    statement: Select[Any]
-    own_row: int | None
-    random: np.random.Generator
-
-    def rows_in(self, table: KeyedTable, writes: Numbers) -> float:
-        """Return how many rows some sampled writes stand for."""
-        own = int(np.count_nonzero(table.rows[writes] == self.own_row)) if self.has_own_row else 0
-        return (len(writes) - own) * table.scale + own
-
-    @property
-    def has_own_row(self) -> bool:
-        return self.own_row is not None and self.design.table.scale > 1
-
-    def share_matching(
-        self, table: KeyedTable, writes: Numbers, conditions: Sequence[Condition]
-    ) -> float:
-        """Return the part of the rows of some sampled writes that match conditions."""
-        if not conditions or not len(writes):
-            return 1.0
-        names = tuple(_fields_of(conditions))
-        match = compile_match(self.design.schema, conditions, names)
-        assert match is not None
-        columns = [*self.design.values(names).values()]
-        rows = table.rows[writes]
-        if len(rows) > _FEW_CHECKED:
-            some = self.random.choice(rows, size=_FEW_CHECKED, replace=False)
-            matched = _matches(match, columns, some)
-            if np.count_nonzero(matched) >= _ENOUGH_MATCHES:
-                return self._share(table, some, matched)
-        return self._share(table, rows, _matches(match, columns, rows))
-
-    def _share(self, table: KeyedTable, rows: Numbers, matched: npt.NDArray[np.bool_]) -> float:
-        weights = np.ones(len(rows))
-        if self.has_own_row:
-            weights[rows == self.own_row] = 1 / table.scale
-        return float(weights @ matched / weights.sum())
-
-
-def _matches(match: Match, columns: Sequence[list[Any]], rows: Numbers) -> npt.NDArray[np.bool_]:
-    places = rows.tolist()
-    values = zip(*[[column[place] for place in places] for column in columns], strict=True)
-    return np.fromiter(map(match, values), dtype=np.bool_, count=len(places))
-
-
 def reads_of(
     design: Design,
     statement: Select[Any],
@@ -157,10 +87,10 @@ def reads_of(
         own_row: The sampled row whose values the statement has; None if there is none.
         random: The source of randomness.
     """
-    return _reads(_Context(design, statement, own_row, random), chosen, b"")
+    return _reads(ReadContext(design, statement, own_row, random), chosen, b"")
 
 
-def _reads(context: _Context, chosen: Plan, front: bytes) -> PlanReads:
+def _reads(context: ReadContext, chosen: Plan, front: bytes) -> PlanReads:
     match chosen:
         case GetPlan():
             return _get(context, chosen, front)
@@ -176,7 +106,7 @@ def _reads(context: _Context, chosen: Plan, front: bytes) -> PlanReads:
             return PlanReads("Empty")
 
 
-def _get(context: _Context, chosen: GetPlan, front: bytes) -> PlanReads:
+def _get(context: ReadContext, chosen: GetPlan, front: bytes) -> PlanReads:
     table = context.design.table
     spans = tuple(table.span_of(KeyRange.single(front + key)) for key in chosen.keys)
     writes = _writes(table, spans)
@@ -193,24 +123,23 @@ def _get(context: _Context, chosen: GetPlan, front: bytes) -> PlanReads:
 
 
 def _scan(
-    context: _Context,
+    context: ReadContext,
     chosen: ScanPlan | SaltedScanPlan,
     buckets: Sequence[Sequence[KeyRange]],
     front: bytes,
 ) -> PlanReads:
     table = context.design.table
     spans = [[table.span_of(_behind(front, each)) for each in ranges] for ranges in buckets]
-    counts = [[context.rows_in(table, table.new_in(span)) for span in row] for row in spans]
     flat = tuple(chain.from_iterable(spans))
-    writes, in_ranges = _writes(table, flat), float(sum(map(sum, counts)))
-    passed = _passed(context, chosen, table, writes)
+    writes = _writes(table, flat)
+    in_ranges = context.rows_in(table, writes)
+    pushed = _pushed(chosen)
+    passing = context.share_matching(table, writes, pushed)
     matching = context.share_matching(table, writes, chosen.conditions)
-    within = Fetching(
-        chosen.fetches, chosen.limit, min(1.0, matching / max(passed, 1e-12)), table.row_bytes
-    )
-    passing = [[count * passed for count in row] for row in counts]
-    fetched = within.fetched(passing, context.random)
-    share = min(1.0, fetched / passed / in_ranges) if passed and in_ranges else 1.0
+    of_passing = min(1.0, matching / passing) if passing else 0.0
+    within = Fetching(chosen.fetches, chosen.limit, of_passing, table.row_bytes)
+    fetched = within.fetched(context.buckets(table, spans, chosen, passing, pushed), context.random)
+    share = min(1.0, fetched / passing / in_ranges) if passing and in_ranges else 1.0
     return PlanReads(
         kind=chosen.kind,
         scanners=len(flat),
@@ -224,20 +153,17 @@ def _scan(
     )
 
 
-def _passed(
-    context: _Context, chosen: ScanPlan | SaltedScanPlan, table: KeyedTable, writes: Numbers
-) -> float:
-    """Return the part of the rows in the ranges that the server's filter passes."""
+def _pushed(chosen: ScanPlan | SaltedScanPlan) -> tuple[Condition, ...]:
+    """Return the conditions that the server's filter decides."""
     if chosen.filter is None:
-        return 1.0
+        return ()
     pushed = push_down(
         chosen.schema, chosen.conditions, reverse=chosen.reverse, columns=chosen.columns or None
     )
-    decided = [each for each in chosen.conditions if each not in pushed.remaining]
-    return context.share_matching(table, writes, decided)
+    return tuple(each for each in chosen.conditions if each not in pushed.remaining)
 
 
-def _tables(context: _Context, chosen: TablesPlan) -> PlanReads:
+def _tables(context: ReadContext, chosen: TablesPlan) -> PlanReads:
     design = context.design
     every: list[PlanReads] = []
     left = chosen.limit
@@ -262,7 +188,7 @@ def _tables(context: _Context, chosen: TablesPlan) -> PlanReads:
     )
 
 
-def _index(context: _Context, chosen: IndexPlan) -> PlanReads:
+def _index(context: ReadContext, chosen: IndexPlan) -> PlanReads:
     design = context.design
     number = next(n for n, each in enumerate(design.tables) if each.index == chosen.index.name)
     table = design.tables[number]
@@ -270,12 +196,15 @@ def _index(context: _Context, chosen: IndexPlan) -> PlanReads:
     if chosen.keys:
         buckets = (tuple(map(KeyRange.single, chosen.keys)),)
     spans = [[table.span_of(each) for each in ranges] for ranges in buckets]
-    counts = [[context.rows_in(table, table.new_in(span)) for span in row] for row in spans]
     flat = tuple(chain.from_iterable(spans))
-    writes, in_ranges = _writes(table, flat), float(sum(map(sum, counts)))
+    writes = _writes(table, flat)
+    in_ranges = context.rows_in(table, writes)
     matching = context.share_matching(table, writes, chosen.conditions)
     within = Fetching(chosen.fetches, chosen.limit, matching, table.row_bytes)
-    entries = in_ranges if chosen.keys else within.fetched(counts, context.random)
+    entries = in_ranges
+    if not chosen.keys:
+        rows = context.buckets(table, spans, chosen, 1.0, ())
+        entries = within.fetched(rows, context.random)
     share = min(1.0, entries / in_ranges) if in_ranges else 1.0
     look_ups = 0.0 if chosen.is_covered else entries
     owners, weight = _owner_spans(design, table, writes)
@@ -304,19 +233,6 @@ def _owner_spans(
     step = max(1, len(writes) // _MOST_LOOK_UPS)
     places = design.table.places[table.rows[writes[::step]]].tolist()
     return tuple((place, place + 1) for place in places), float(step)
-
-
-def _fields_of(conditions: Sequence[Condition]) -> set[str]:
-    names = set[str]()
-    for of in (of for condition in conditions for of in compared_by(condition)):
-        if isinstance(of, EntryExpr):
-            raise ConfigurationError(
-                "the lab makes no dynamic columns, so it cannot count rows by them",
-                field=of.name,
-                fix="leave the condition out",
-            )
-        names.add(column_field(of).name if isinstance(of, FunctionExpr) else of.name)
-    return names
 
 
 def _writes(table: KeyedTable, spans: Sequence[Span]) -> Numbers:

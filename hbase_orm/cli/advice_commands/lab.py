@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from hbase_orm.advise.lab import LabResult, lab
+from hbase_orm.advise.lab.live.live_regions import OBSERVED_S, live_lab
 from hbase_orm.advise.lab.pages.page import page
 from hbase_orm.advise.lab.text_report import report_lines
 from hbase_orm.cli.errors import one_line
@@ -17,6 +18,7 @@ from hbase_orm.cli.model_arguments import several_models
 from hbase_orm.cli.named_models import named_value, search_first
 from hbase_orm.errors import ConfigurationError
 from hbase_orm.model import Model
+from hbase_orm.session import connect
 
 
 def _statements(_: click.Context, __: click.Parameter, names: Sequence[str]) -> dict[str, Any]:
@@ -78,6 +80,18 @@ def _statements(_: click.Context, __: click.Parameter, names: Sequence[str]) -> 
     metavar="FILE",
     help="Write a page with heat maps and the verdict.",
 )
+@click.option(
+    "--live",
+    is_flag=True,
+    help="Show the regions of the tables as they are, instead of a simulation. Needs a URL.",
+)
+@click.option(
+    "--metrics",
+    multiple=True,
+    metavar="URL",
+    help="With --live, show the requests that this RegionServer counts within --seconds, 30 by "
+    "default: http://HOST:16030. Repeat for others.",
+)
 def lab_command(
     *,
     models: tuple[type[Model], ...],
@@ -90,6 +104,8 @@ def lab_command(
     reads: float,
     region_gib: float,
     html: Path | None,
+    live: bool,
+    metrics: tuple[str, ...],
 ) -> None:
     """Simulate designs of row keys side by side: regions, hot spots, the cost of statements.
 
@@ -105,7 +121,14 @@ def lab_command(
       hbase-orm lab shop.designs:TimeFirst shop.designs:Salted --rate 5000 --seconds 7200
       hbase-orm lab shop.designs --workload zipf --regions 16 --statement shop.designs:newest
       hbase-orm lab shop.designs --workload orders.csv --rows 500000000
+      hbase-orm --url hbase://127.0.0.1:9090 lab shop.models --live --html regions.html
     """  # noqa: D301 -- click's mark, not an escape
+    if metrics and not live:
+        raise click.UsageError("--metrics needs --live: a simulation asks no server.")
+    if live:
+        with connect(settings().require_url()) as engine:
+            _show(live_lab(engine, *models, metrics=metrics, seconds=seconds or OBSERVED_S), html)
+        return
     result = lab(
         *models,
         rows=rows,

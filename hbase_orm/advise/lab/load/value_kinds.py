@@ -89,8 +89,8 @@ def chosen_numbers(
     shares = np.arange(1, distinct + 1, dtype=np.float64) ** -values.exponent
     ends = np.cumsum(shares / shares.sum())
     ranks = np.minimum(np.searchsorted(ends, random.random(count), side="right"), distinct - 1)
-    # Frequent values are not the first ones in the order of values.
-    return random.permutation(distinct)[ranks]
+    # Frequent values are not the first ones in the order of values, and the same in every load.
+    return np.random.default_rng(distinct).permutation(distinct)[ranks]
 
 
 def count_of_values(values: FieldValues, codec: Codec[Any]) -> int:
