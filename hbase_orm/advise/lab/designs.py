@@ -148,9 +148,7 @@ def _row_keys(
 def _misfit(schema: TableSchema, error: RowKeyError | CodecError) -> ConfigurationError:
     return ConfigurationError(
         "a value of the workload does not fit the model",
-        model=schema.model_name,
-        reason=error.text,
-        **error.details,
+        **{**error.details, "model": schema.model_name, "reason": error.text},
         fix="describe the field in a workload file: first=, distinct=, text= or choices=",
     )
 

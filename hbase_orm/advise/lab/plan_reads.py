@@ -66,7 +66,6 @@ class PlanReads:
     fetched: float = 0.0
     entries: float = 0.0
     wanted: float = 0.0
-    is_full_scan: bool = False
     reads: tuple[TableRead, ...] = ()
 
 
@@ -148,7 +147,6 @@ def _scan(
         scanned=in_ranges * share,
         fetched=fetched,
         wanted=_limited(in_ranges * matching, chosen.limit),
-        is_full_scan=_is_whole(buckets),
         reads=(TableRead(0, flat, share),),
     )
 
@@ -183,7 +181,6 @@ def _tables(context: ReadContext, chosen: TablesPlan) -> PlanReads:
         scanned=sum(each.scanned for each in every),
         fetched=sum(each.fetched for each in every),
         wanted=_limited(sum(each.wanted for each in every), chosen.limit),
-        is_full_scan=bool(every) and all(each.is_full_scan for each in every),
         reads=tuple(read for each in every for read in each.reads),
     )
 
@@ -218,7 +215,6 @@ def _index(context: ReadContext, chosen: IndexPlan) -> PlanReads:
         fetched=look_ups,
         entries=entries,
         wanted=_limited(in_ranges * matching, chosen.limit),
-        is_full_scan=not chosen.keys and _is_whole(buckets),
         reads=(
             TableRead(number, flat, share),
             *(() if chosen.is_covered else (TableRead(0, owners, share * weight),)),
@@ -250,8 +246,3 @@ def _behind(front: bytes, key_range: KeyRange) -> KeyRange:
 
 def _limited(rows: float, limit: int | None) -> float:
     return rows if limit is None else min(rows, float(limit))
-
-
-def _is_whole(buckets: Sequence[Sequence[KeyRange]]) -> bool:
-    """Return whether a plan reads a table from its beginning to its end."""
-    return any(not each.start and each.stop is None for ranges in buckets for each in ranges)

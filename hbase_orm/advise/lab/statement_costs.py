@@ -53,7 +53,7 @@ class LabStatement:
         """
         if isinstance(self.of, Select):
             return 0
-        if not callable(self.of):
+        if not callable(self.of) or isinstance(self.of, type):
             raise self._refused("it is neither a statement nor a function that returns one")
         signature = inspect.signature(self.of)
         for count in (0, 1, _MODEL_AND_ROW):
@@ -110,8 +110,8 @@ class StatementCost:
         fetched: The rows of the model's table that are sent to the client.
         entries: The index entries that are sent to the client.
         wanted: The rows that match, up to the limit.
-        is_full_scan: Whether the statement reads the whole table.
-        is_refused: Whether a session refuses the statement unless it allows a full scan.
+        is_full_scan: Whether the statement reads the whole table, so that it must allow that.
+        is_refused: Whether a session refuses the statement, because it does not allow that.
         runs: How many statements were planned.
     """
 
@@ -173,18 +173,23 @@ def statement_reads(
     count = draws if statement.arguments == _MODEL_AND_ROW else 1
     chosen_rows = random.integers(0, len(design.rows), size=count).tolist()
     runs: list[tuple[float, PlanReads]] = []
-    is_refused = False
+    is_full_scan = is_refused = False
     for row in chosen_rows:
         made = statement.made_for(design, row)
         if made.model is not design.model:
             return None
-        chosen, refused = _planned(design, statement, made)
-        is_refused |= refused
+        chosen, is_whole = _planned(design, statement, made)
+        is_full_scan |= is_whole
+        is_refused |= is_whole and not made.full_scan_allowed
         own = row if count > 1 else None
         reads = reads_of(design, made, chosen, own_row=own, random=random)
         at_s = float(design.rows.written_at_s[row]) if count > 1 else 0.0
         runs.append((at_s, reads))
-    cost = _mean_cost(statement, design, [reads for _, reads in runs], is_refused=is_refused)
+    cost = replace(
+        _mean_cost(statement, design, [reads for _, reads in runs]),
+        is_full_scan=is_full_scan,
+        is_refused=is_refused,
+    )
     return StatementReads(cost, statement.per_s, tuple((at_s, reads.reads) for at_s, reads in runs))
 
 
@@ -199,7 +204,7 @@ def _planned(design: Design, statement: LabStatement, made: Select[Any]) -> tupl
     except QueryError as error:
         raise _unfit(design, statement, error) from error
     try:
-        return plan(allowed, design.schema, design.numbers, periods), not made.full_scan_allowed
+        return plan(allowed, design.schema, design.numbers, periods), True
     except QueryError as error:
         raise _unfit(design, statement, error) from error
 
@@ -215,7 +220,7 @@ def _unfit(design: Design, statement: LabStatement, error: QueryError) -> Config
 
 
 def _mean_cost(
-    statement: LabStatement, design: Design, every: Sequence[PlanReads], *, is_refused: bool
+    statement: LabStatement, design: Design, every: Sequence[PlanReads]
 ) -> StatementCost:
     def mean(values: Iterator[float]) -> float:
         return float(np.mean([*values]))
@@ -232,8 +237,8 @@ def _mean_cost(
         fetched=mean(each.fetched for each in every),
         entries=mean(each.entries for each in every),
         wanted=mean(each.wanted for each in every),
-        is_full_scan=any(each.is_full_scan for each in every),
-        is_refused=is_refused,
+        is_full_scan=False,
+        is_refused=False,
         runs=len(every),
     )
 

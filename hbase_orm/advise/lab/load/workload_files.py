@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, get_args
 
@@ -60,12 +61,12 @@ def _toml(path: Path) -> Workload:
     if not isinstance(fields, dict) or not isinstance(name, str):
         raise _wrong(path, "fields", "fields is a table, and base is the name of a workload")
     base = workload_named(name)
-    values = {name: _field_values(path, name, given) for name, given in fields.items()}
+    values = {name: _field_values(path, name, given, base.usual) for name, given in fields.items()}
     summary = f"as {base.name}, but for {', '.join(values) or 'no field'}"
     return Workload(path.name, summary, values, base.usual, base.has_rising_times)
 
 
-def _field_values(path: Path, name: str, given: object) -> FieldValues:
+def _field_values(path: Path, name: str, given: object, usual: FieldValues) -> FieldValues:
     place = f"fields.{name}"
     if not isinstance(given, dict):
         raise _wrong(path, place, "a field has a table of keys")
@@ -75,7 +76,8 @@ def _field_values(path: Path, name: str, given: object) -> FieldValues:
             raise _wrong(path, f"{place}.{key}", f"the known keys are {', '.join(_KEYS)}")
         if not isinstance(value, kind) or isinstance(value, bool):
             raise _wrong(path, f"{place}.{key}", f"the value {value!r} has another type")
-    values = FieldValues(**{**given, "choices": _choices(path, place, given.get("choices", {}))})
+    choices = _choices(path, place, given.get("choices", {}))
+    values = replace(usual, **{**given, "choices": choices})
     _check_values(path, place, values)
     return values
 

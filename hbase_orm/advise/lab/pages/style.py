@@ -9,15 +9,15 @@ STYLE: Final = """
   color-scheme: light dark;
   --page: #fbfbfc; --card: #ffffff; --ink: #1b1f24; --soft: #57606a; --line: #d5dae0;
   --bar: #2f77bd; --mark: #b3541e; --good: #1a6b3c;
-  --l0: #eef0f3; --l1: #d3e3f4; --l2: #b0cfec; --l3: #83b4e0; --l4: #5294cf; --l5: #2b72b3;
-  --l6: #174f86; --l7: #0a2c52;
+  --l0: #eef0f3; --l1: #dbe8f5; --l2: #b8d4ee; --l3: #85b5e1; --l4: #4a8dcb; --l5: #1f5f9e;
+  --l6: #e39a4f; --l7: #b8351f;
 }
 @media (prefers-color-scheme: dark) {
   :root {
     --page: #14171b; --card: #1b1f25; --ink: #e6e9ed; --soft: #9aa4af; --line: #363d46;
     --bar: #5aa2e6; --mark: #f0975a; --good: #6cc893;
-    --l0: #242a31; --l1: #1d3a57; --l2: #20507c; --l3: #2769a3; --l4: #3f87c8; --l5: #6ba8e0;
-    --l6: #a5ccf2; --l7: #e4f1ff;
+    --l0: #242a31; --l1: #1c344c; --l2: #1e4a72; --l3: #25659d; --l4: #4189ca; --l5: #86baea;
+    --l6: #e8a45c; --l7: #e2543a;
   }
 }
 @media print {
@@ -25,12 +25,11 @@ STYLE: Final = """
     color-scheme: light;
     --page: #ffffff; --card: #ffffff; --ink: #000000; --soft: #444444; --line: #bbbbbb;
     --bar: #2f77bd; --mark: #b3541e; --good: #1a6b3c;
-    --l0: #eef0f3; --l1: #d3e3f4; --l2: #b0cfec; --l3: #83b4e0; --l4: #5294cf; --l5: #2b72b3;
-    --l6: #174f86; --l7: #0a2c52;
+    --l0: #eef0f3; --l1: #dbe8f5; --l2: #b8d4ee; --l3: #85b5e1; --l4: #4a8dcb; --l5: #1f5f9e;
+    --l6: #e39a4f; --l7: #b8351f;
   }
   * { -webkit-print-color-adjust: exact; print-color-adjust: exact; }
   body { font-size: 10pt; }
-  .scroll { overflow: visible; }
 }
 * { box-sizing: border-box; }
 body {
@@ -80,5 +79,11 @@ tr.better td { font-weight: 600; }
 code { font: .9em ui-monospace, SFMono-Regular, Menlo, Consolas, monospace;
   overflow-wrap: anywhere; }
 ul { margin: 6px 0 0; padding-left: 20px; }
+@media print {
+  .scroll { overflow: visible; }
+  table { font-size: 7.5pt; }
+  th, td { padding: 3px 5px; white-space: normal; }
+  h2, h3 { break-after: avoid; }
+}
 """.strip()
 """The text of the style sheet."""
