@@ -33,6 +33,10 @@ TOPICS = {
         "hbase_orm.cli.key:key",
         "Decode and encode the row keys of a model.",
     ),
+    "lab": Topic(
+        "hbase_orm.cli.advice_commands.lab:lab_command",
+        "Simulate designs of row keys side by side: regions, hot spots, the cost of statements.",
+    ),
     "lint": Topic(
         "hbase_orm.cli.advice_commands.lint:lint_command",
         "Show what in the models makes HBase slow, large or hot, before it hurts.",

@@ -359,6 +359,15 @@ def runtime_of(engine: Engine) -> Runtime:
     return engine._runtime  # noqa: SLF001 - one library
 
 
+def schema_in_use(engine: Engine, model: type[Model]) -> TableSchema:
+    """Return a model's schema as an engine uses it: with its tables, and the indexes it may read.
+
+    Raises:
+        SchemaDriftError: The model contradicts the record of its table.
+    """
+    return engine._used(model).schema  # noqa: SLF001 - one library
+
+
 def connect(url: str, /) -> Engine:
     """Return an engine for `hbase://host[:port][/namespace]?thrift2=host:port&…` or `memory://`.
 

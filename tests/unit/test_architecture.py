@@ -58,6 +58,7 @@ RUNS_PROTOCOLS = {
     "writing.bulk": "verbs of the bulk writer, and the threads on which its batches are run",
     "migrate.operations.migrated_table": "operations of migrations, which save a checkpoint between two",
     "numbering.sequence": "the call of a sequence, which takes a block",
+    "advise.lab.live.live_regions": "counts the rows of existing regions, for a command",
 }
 
 
