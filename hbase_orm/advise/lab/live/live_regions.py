@@ -104,13 +104,15 @@ def _check(models: Sequence[type[Model]], most_rows: int, seconds: float) -> Non
         )
 
 
-def _tables(engine: Engine, model: type[Model], most_rows: int) -> Iterator[_Table]:
+def _tables(engine: Engine, model: type[Model], most_rows: int) -> list[_Table]:
     runtime, schema = runtime_of(engine), model.__schema__
     usable = schema_in_use(engine, model)
-    for name, index in [(usable.table, ""), *((i.table, i.name) for i in usable.indexes)]:
-        counted = runtime.run(count_regions(name, most_rows))
-        place = f"{model.__module__}:{model.__qualname__}"
-        yield _Table(schema.model_name, place, name, index, counted)
+    place = f"{model.__module__}:{model.__qualname__}"
+    names = [(usable.table, ""), *((each.table, each.name) for each in usable.indexes)]
+    return [
+        _Table(schema.model_name, place, name, index, runtime.run(count_regions(name, most_rows)))
+        for name, index in names
+    ]
 
 
 def _observed(

@@ -58,7 +58,7 @@ svg text { font: 11px system-ui, -apple-system, "Segoe UI", Roboto, sans-serif; 
 svg text.value { fill: var(--ink); }
 svg .axis { stroke: var(--line); fill: none; }
 svg .even { stroke: var(--mark); stroke-dasharray: 4 3; fill: none; stroke-width: 1.5; }
-svg .split { stroke: var(--mark); stroke-width: 1.2; fill: none; }
+svg .split { stroke: var(--ink); stroke-width: 1.4; fill: none; }
 svg .wanted { stroke: var(--mark); stroke-width: 2.5; fill: none; }
 svg .bar { fill: var(--bar); }
 svg .empty { fill: none; stroke: var(--mark); stroke-width: 1.2; }
@@ -73,7 +73,7 @@ table { border-collapse: collapse; font-size: .88rem; font-variant-numeric: tabu
   min-width: 100%; }
 th, td { text-align: right; padding: 5px 10px; border-bottom: 1px solid var(--line);
   white-space: nowrap; }
-th { color: var(--soft); font-weight: 600; vertical-align: bottom; }
+th { color: var(--soft); font-weight: 600; vertical-align: bottom; white-space: normal; }
 th:first-child, td:first-child, th:nth-child(2), td:nth-child(2) { text-align: left; }
 tr.better td { font-weight: 600; }
 code { font: .9em ui-monospace, SFMono-Regular, Menlo, Consolas, monospace;
