@@ -139,7 +139,7 @@ def _values(row: Any) -> dict[str, Any]:
 
 def _with_short_waits(engine: Engine, waits: _Waits) -> Engine:
     options = replace(engine.options, lease_s=LEASE_S, timeout_s=LATE_S)
-    made = Engine(gateway_of(engine), options, engine._thrift1)  # noqa: SLF001  # the same gateways
+    made = Engine(gateway_of(engine), options, engine._connections)  # noqa: SLF001  # the same gateways
     made._runtime = Runtime(  # noqa: SLF001  # with the same gateways
         gateway_of(engine),
         parallel=made._runtime.parallel,  # noqa: SLF001  # as before

@@ -61,8 +61,13 @@ class Gateway(Protocol):
         ...
 
 
-class RawConnections(Protocol):
-    """A gateway that also opens connections of the library below it."""
+class Connections(Protocol):
+    """The connections of an engine to the gateways."""
+
+    @property
+    def usage(self) -> str:
+        """How many are open, busy and allowed, such as `thrift1: 2 open, 1 busy, at most 8`."""
+        ...
 
     def raw(self) -> AbstractContextManager[Any]:
         """Return a context manager with a separate happybase `Connection`; it closes it at exit.

@@ -25,7 +25,7 @@ from hbase_orm.binding.table_creation.table_records import (
 )
 from hbase_orm.binding.url import EngineOptions, parse_url
 from hbase_orm.errors import ConfigurationError
-from hbase_orm.gateway.base import Gateway, RawConnections
+from hbase_orm.gateway.base import Connections, Gateway
 from hbase_orm.gateway.memory.gateway import MemoryGateway
 from hbase_orm.index.catalog import catalog
 from hbase_orm.index.catalog.entry import TableState
@@ -52,11 +52,11 @@ class Engine(IndexAdmin, TableAdmin, LiveTables):
     """
 
     def __init__(
-        self, gateway: Gateway, options: EngineOptions, thrift1: RawConnections | None = None
+        self, gateway: Gateway, options: EngineOptions, connections: Connections | None = None
     ) -> None:
         """Create an engine that uses `gateway`; applications call `connect` instead."""
         self.options = options
-        self._thrift1 = thrift1
+        self._connections = connections
         # Memory answers at once: threads would only cost time.
         fan_out = 1 if options.scheme == "memory" else options.pool
         self._runtime = Runtime(
@@ -74,8 +74,9 @@ class Engine(IndexAdmin, TableAdmin, LiveTables):
         self._bound: dict[type[Model], tuple[TableSchema, BoundModel]] = {}
 
     def __repr__(self) -> str:
-        """Return the engine with a URL of the same meaning, which has no secrets."""
-        return f"Engine({self.options.url!r})"
+        """Return the engine with its URL, without secrets, and the number of connections."""
+        usage = f", {self._connections.usage}" if self._connections else ""
+        return f"Engine({self.options.url!r}{usage})"
 
     def __enter__(self) -> Self:
         """Return the engine."""
@@ -145,9 +146,9 @@ class Engine(IndexAdmin, TableAdmin, LiveTables):
         Raises:
             ConfigurationError: The engine has no Thrift gateway.
         """
-        if self._thrift1 is None:
+        if self._connections is None:
             raise ConfigurationError("the in-process gateway has no happybase connection")
-        return self._thrift1.raw()
+        return self._connections.raw()
 
     def create_tables(
         self, *models: type[Model], periods: tuple[datetime, datetime] | None = None
@@ -382,5 +383,5 @@ def connect(url: str, /) -> Engine:
         return Engine(MemoryGateway(), options)
     from hbase_orm.session.thrift_gateways import open_gateways  # noqa: PLC0415  # loads happybase
 
-    gateway, thrift1 = open_gateways(options)
-    return Engine(gateway, options, thrift1)
+    gateway, connections = open_gateways(options)
+    return Engine(gateway, options, connections)

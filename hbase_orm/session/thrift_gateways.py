@@ -6,6 +6,10 @@ This module loads happybase and thriftpy2, which take about as long as the rest 
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any
+
 from hbase_orm.binding.url import EngineOptions
 from hbase_orm.gateway.base import Gateway
 from hbase_orm.gateway.retry import RetryingGateway
@@ -17,11 +21,29 @@ from hbase_orm.gateway.thrift.wire_style import WireStyle
 from hbase_orm.ops import Ping
 
 
-def open_gateways(options: EngineOptions) -> tuple[Gateway, Thrift1Gateway]:
-    """Return the gateway of an engine, and its part that also opens happybase connections.
+@dataclass(frozen=True)
+class ThriftConnections:
+    """The pools of an engine, as `Connections` describes them."""
+
+    thrift1: Thrift1Gateway
+    thrift2: Thrift2Gateway | None
+
+    @property
+    def usage(self) -> str:
+        """The numbers of connections of each interface."""
+        usage = f"thrift1: {self.thrift1.pool.usage}"
+        return usage if self.thrift2 is None else f"{usage}; thrift2: {self.thrift2.pool.usage}"
+
+    def raw(self) -> AbstractContextManager[Any]:
+        """Return a context manager with a separate happybase `Connection`; it closes it at exit."""
+        return self.thrift1.raw()
+
+
+def open_gateways(options: EngineOptions) -> tuple[Gateway, ThriftConnections]:
+    """Return the gateway of an engine, and its connections.
 
     Checks that every gateway in the URL answers and speaks the expected Thrift interface. The
-    caller closes the first gateway, which closes the second.
+    caller closes the gateway, which closes the connections.
 
     Raises:
         ConfigurationError: The transport or the protocol is unknown, or a port belongs to the other
@@ -50,4 +72,4 @@ def open_gateways(options: EngineOptions) -> tuple[Gateway, Thrift1Gateway]:
         routed.close()
         raise
     gateway = RetryingGateway(routed, attempts=options.retries + 1, timeout_s=options.timeout_s)
-    return gateway, thrift1
+    return gateway, ThriftConnections(thrift1, thrift2)

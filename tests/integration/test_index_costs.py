@@ -156,7 +156,7 @@ def test_a_changed_key_takes_four(session: Session, sent: RecordsRequests) -> No
 
 def test_with_deferred_clean_up_it_takes_three(plain: Engine, sent: RecordsRequests) -> None:
     options = replace(plain.options, clean_up="deferred")
-    session = Engine(sent, options, plain._thrift1).session()
+    session = Engine(sent, options, plain._connections).session()
     session.replace(order())
     names(sent)
 

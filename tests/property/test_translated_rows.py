@@ -62,10 +62,11 @@ def translated(pair: ModelPair, row: OldRow) -> tuple[bytes, Puts]:
 
 def outcome(make: Any, pair: ModelPair, row: OldRow) -> Any:
     try:
-        return make(pair, row)
+        key, puts = make(pair, row)
     except MISFITS:
         event("does not fit")
         return "refused"
+    return (key, puts) if puts else "refused"
 
 
 @several
@@ -78,7 +79,12 @@ def test_rows_are_translated_as_the_exclusive_copy_maps_them(data: st.DataObject
         row = OldRow(row.key, tuple(only.values()), row.values)
 
     def mapped(pair: ModelPair, row: OldRow) -> tuple[bytes, Puts]:
-        copy = copied(pair, row, row.versions)
+        try:
+            copy = copied(pair, row, row.versions)
+        except ValueError as error:
+            if "no place for any cell" not in str(error):
+                raise
+            return b"", set()
         if len({each.column for each in row.versions}) == len(row.versions):
             assert copied(pair, row, None) == copy
         key, *values = copy.row

@@ -143,13 +143,13 @@ def _versions(engine: Engine, table: str, key: bytes) -> dict[bytes, tuple[tuple
 def with_short_lease(engine: Engine) -> Engine:
     """Return an engine on the same tables that need not wait long for other programs."""
     options = replace(engine.options, lease_s=SHORT_LEASE_S)
-    return Engine(gateway_of(engine), options, engine._thrift1)
+    return Engine(gateway_of(engine), options, engine._connections)
 
 
 def with_short_waits(engine: Engine) -> Engine:
     """Return an engine on the same tables whose moves of rows wait about a second in each phase."""
     options = replace(engine.options, lease_s=SHORT_LEASE_S, timeout_s=SHORT_TIMEOUT_S)
-    return Engine(gateway_of(engine), options, engine._thrift1)
+    return Engine(gateway_of(engine), options, engine._connections)
 
 
 class EndError(BaseException):

@@ -146,4 +146,4 @@ def gateway_of(engine: Engine) -> Gateway:
 
 def through(gateway: Gateway, engine: Engine) -> Engine:
     """Return an engine like `engine` that sends through `gateway`."""
-    return Engine(gateway, engine.options, engine._thrift1)
+    return Engine(gateway, engine.options, engine._connections)

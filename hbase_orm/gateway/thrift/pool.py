@@ -103,10 +103,16 @@ class Pool(Generic[C]):
     def __repr__(self) -> str:
         """Return for example `Pool(127.0.0.1:9090, 2 open, 1 busy, at most 8)`."""
         where = ",".join(str(address) for address in self.addresses)
+        return f"Pool({where}, {self.usage})"
+
+    @property
+    def usage(self) -> str:
+        """For example `2 open, 1 busy, at most 8`, or `closed`."""
         if self._is_closed:
-            return f"Pool({where}, closed)"
-        busy = sum(slot.is_busy for slot in tuple(self._slots))
-        return f"Pool({where}, {len(self._slots)} open, {busy} busy, at most {self.size})"
+            return "closed"
+        slots = tuple(self._slots)
+        busy = sum(slot.is_busy for slot in slots)
+        return f"{len(slots)} open, {busy} busy, at most {self.size}"
 
     def use(self, deadline: float, *, is_spread: bool = False) -> Turn[C]:
         """Return a turn: a context manager whose `with` block gets a slot with an open connection.

@@ -12,6 +12,7 @@ import pytest
 from hbase_orm import (
     Engine,
     Family,
+    Index,
     Key,
     Mapped,
     Model,
@@ -34,7 +35,15 @@ from hbase_orm.gateway.base import Gateway
 from hbase_orm.migrate.errors import MigrationStoppedError
 from hbase_orm.migrate.operations.copies import RekeyTable
 from hbase_orm.migrate.operations.refusals import NeedsExclusiveUseError, RefusedRowsError
-from hbase_orm.ops import CheckAndMutate, GetRows, Operation
+from hbase_orm.ops import (
+    CheckAndMutate,
+    Delete,
+    GetRows,
+    MutateRow,
+    Operation,
+    RowMutation,
+    ask,
+)
 from hbase_orm.record.closed_tables import closed_why
 from tests.support.migrated_tables import (
     SHORT_LEASE_S,
@@ -220,6 +229,44 @@ def test_a_mover_that_stood_still_does_not_begin_the_move_again(
 
     assert (phase(move.engine, "t"), phase(move.engine, "t_2")) == ("NEW", "NEW")
     Program(move.another(), move.new).check(move.ledger)
+
+
+def test_rows_that_would_not_exist_any_more_are_found_before_any_row_moves() -> None:
+    class Reading(Model, table="t"):
+        d = Family()
+        at: Key[int] = key(codecs.uint32())
+        tail: Mapped[str] = column(d)
+        value: Mapped[int] = column(d)
+        by_tail = Index(tail)
+
+    def later() -> Any:
+        class Reading(Model, table="t_2"):
+            d = Family()
+            tail: Key[str] = key(codecs.text(separator=b"\x00"))
+            at: Key[int] = key(codecs.uint32())
+            value: Mapped[int] = column(d)
+            by_value = Index(value)
+
+        return Reading
+
+    new = later()
+    move = Move(Reading, new)
+    move.engine.create_tables(Reading)
+    with move.engine.session() as session:
+        session.add_all([Reading(at=n, tail="N", value=n) for n in (1, 2)])
+    bare = RowMutation((1).to_bytes(4, "big"), deletes=(Delete(b"d:value"),))
+    move.engine._runtime.run(ask(MutateRow("t", bare)))  # the column by which new rows exist
+
+    with pytest.raises(RefusedRowsError, match="do not fit") as refused:
+        move.upgrade()
+
+    assert "no place for any cell" in str(refused.value)
+    with move.another().session() as session:
+        session.put_row(Reading, Reading.value.to(1), at=1)
+    move.upgrade()
+    with move.another().session() as session:
+        rows = session.all(select(new).allow_full_scan())
+    assert {(each.at, each.value) for each in rows} == {(1, 1), (2, 2)}
 
 
 def test_values_that_do_not_fit_are_found_before_any_row_moves() -> None:

@@ -57,7 +57,9 @@ def typed(table: str, dictionary: str) -> Any:
 
 def in_namespace(engine: Engine, namespace: str) -> Engine:
     """Return the engine of another program that has a namespace."""
-    return Engine(gateway_of(engine), replace(engine.options, namespace=namespace), engine._thrift1)
+    return Engine(
+        gateway_of(engine), replace(engine.options, namespace=namespace), engine._connections
+    )
 
 
 def write(engine: Engine, model: Any, **values: str) -> None:

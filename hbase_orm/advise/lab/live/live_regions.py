@@ -84,7 +84,7 @@ def live_lab(
         sampled=sum(each.rows for table in tables for each in table.regions),
         designs=tuple(results),
         verdict=Verdict("", tuple(_sentences(results, has_load=bool(looks)))),
-        source=repr(engine),
+        source=engine.options.url,
     )
 
 

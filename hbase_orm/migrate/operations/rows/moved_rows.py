@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
@@ -36,11 +36,24 @@ from hbase_orm.migrate.operations.rows.row_edits import after_page
 from hbase_orm.migrate.operations.rows.row_walk import PageOutcome, RowFailure, failure_text
 from hbase_orm.moving.mover import check_page, move_page
 from hbase_orm.moving.translation import RowMoves, data_cells
-from hbase_orm.ops import KeyRange, Protocol
+from hbase_orm.ops import Cell, KeyRange, Protocol
 
 _NO_ANCHOR: Final = "the row lacks the column that shows, while rows move, that a row exists"
 
+_NO_PLACE: Final = "the new table has no place for any cell of the row"
+
 _MISFITS: Final = (CodecError, CorruptRowError, RowKeyError, ValidationError)
+
+
+def _misfit(moves: RowMoves, key: bytes, cells: Mapping[bytes, Cell]) -> str:
+    """Return why an old row that exists cannot be moved; empty if it can."""
+    try:
+        move = moves.of_row(key)
+        new = move.to_new(key, cells)
+    except _MISFITS as error:
+        return failure_text(error)
+    # A row without cells is none: all that it says would be in the new row key.
+    return "" if new is None or move.new.exists(new.cells) else _NO_PLACE
 
 
 @dataclass
@@ -74,14 +87,12 @@ class MovedRows:
         for row in page:
             cells = data_cells(row)
             is_plain = not self.models.old.schema.is_guarded and GUARD_COLUMN not in row.cells
-            if is_plain and cells and not moves.old.exists(cells):
-                rejected[row.key] = _NO_ANCHOR
-                continue
-            try:
-                if moves.old.exists(cells):
-                    moves.of_row(row.key).to_new(row.key, cells)
-            except _MISFITS as error:
-                rejected[row.key] = failure_text(error)
+            if moves.old.exists(cells):
+                reason = _misfit(moves, row.key, cells)
+            else:
+                reason = _NO_ANCHOR if is_plain and cells else ""
+            if reason:
+                rejected[row.key] = reason
         fitting = [row.key for row in page if row.key not in rejected]
         as_read = {row.key: guarded_row(row.cells) for row in page}
         yield from RowReindexer(self._lease()).reindex(fitting, rejected, as_read)
