@@ -160,12 +160,17 @@ def move(engine: Engine, report: Any) -> int:
     raise AssertionError("the migration did not end")
 
 
-def storm(server: EmbeddedServer, rows: int, kill_every_s: float, seed: int = 0) -> dict[str, Any]:
-    """Move flights while processes write and gateways are killed; check them; return figures."""
+def storm(
+    server: EmbeddedServer, rows: int, kill_every_s: float, seed: int = 0, pause_s: float = 0.0
+) -> dict[str, Any]:
+    """Move flights while processes write and gateways are killed; check them; return figures.
+
+    `pause_s` is the pause of each process between its steps.
+    """
     begun_s = time.monotonic()
     ledger = fill(server, rows)
     with connect(url_of(server)) as engine:
-        calls = [(url_of(server), seed * WRITERS + n, rows) for n in range(WRITERS)]
+        calls = [(url_of(server), seed * WRITERS + n, rows, pause_s) for n in range(WRITERS)]
         kills = Kills(server, kill_every_s)
         with writers(calls, "flight_writer") as running:
             assert [each.next() for each in running] == ["begun"] * WRITERS
@@ -252,6 +257,7 @@ def test_no_flight_of_20_000_is_lost_or_doubled(server: EmbeddedServer, seed: in
 @pytest.mark.soak
 @pytest.mark.timeout(7200)
 def test_no_flight_of_all_is_lost_or_doubled(server: EmbeddedServer) -> None:
-    figures = storm(server, ALL_ROWS, kill_every_s=20.0, seed=7)
+    # At full speed the processes leave the move too little of a small machine for so many rows.
+    figures = storm(server, ALL_ROWS, kill_every_s=20.0, seed=7, pause_s=0.4)
     assert figures["rows"] == ALL_ROWS
     print(figures)  # noqa: T201  # shown by pytest -s

@@ -277,8 +277,8 @@ class FlightWriter:
         }
 
 
-def run(engine: Engine, writer: int, rows: int) -> dict[str, Any]:
-    """Write until the input ends; return what is to be told."""
+def run(engine: Engine, writer: int, rows: int, pause_s: float) -> dict[str, Any]:
+    """Write until the input ends, with a pause after each step; return what is to be told."""
     ended = threading.Event()
 
     def listen() -> None:
@@ -289,7 +289,7 @@ def run(engine: Engine, writer: int, rows: int) -> dict[str, Any]:
     places = [place for place, _ in loaded(min(rows, COUNTED_ROWS))]
     flights = FlightWriter(engine, writer, places, random.Random(writer))
     steps = 0
-    while not ended.is_set():
+    while not ended.wait(pause_s):
         flights.step()
         steps += 1
         if steps == BEGUN_AFTER:
@@ -299,8 +299,8 @@ def run(engine: Engine, writer: int, rows: int) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    url, own_number, loaded_rows = sys.argv[1:4]
+    url, own_number, loaded_rows, pause = sys.argv[1:5]
     with connect(url) as connected:
-        told = run(connected, int(own_number), int(loaded_rows))
+        told = run(connected, int(own_number), int(loaded_rows), float(pause))
         sys.stdout.write(json.dumps(told) + "\n")
         sys.stdout.flush()
