@@ -93,12 +93,12 @@ def objects_of(model: type[M], /, **strategies: st.SearchStrategy[Any]) -> st.Se
                 field=name,
                 fix=f"give only: {', '.join(names)}",
             )
-    drawn = {
+    of_fields = {
         name: strategies[name] if name in strategies else _field(model, name)
         for name in names
         if name in strategies or name in model.__schema__.codecs
     }
-    return st.fixed_dictionaries(drawn).map(lambda values: _object(model, values))
+    return st.fixed_dictionaries(of_fields).map(lambda values: _object(model, values))
 
 
 def _object(model: type[M], values: dict[str, Any]) -> M:
