@@ -82,6 +82,16 @@ class Runner:
         finally:
             driver.let_go()
 
+    @contextmanager
+    def diverted_to(self, gateway: Gateway) -> Iterator[None]:
+        """Send the requests of this runner through `gateway` within a with block; for tests."""
+        before, self.gateway = self.gateway, gateway
+        self._driver.gateway = gateway
+        try:
+            yield
+        finally:
+            self.gateway = self._driver.gateway = before
+
     def patience(self) -> Patience:
         """Return a sender for the requests of one operation, with one time limit for all.
 

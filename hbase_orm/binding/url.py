@@ -35,6 +35,7 @@ _MAX_PORT: Final = 65_535
 _OPTION: Final = re.compile(r"[A-Za-z_]{1,30}")
 _DIGITS: Final = re.compile("[0-9]{1,18}")
 _NAMESPACE: Final = re.compile(r"\w*")
+_STORE: Final = re.compile(r"[\w.-]{1,100}")
 _HOST: Final = re.compile(r"[\w.-]+|\[[\w.:%-]+\]")
 
 HostPort = tuple[str, int]
@@ -69,6 +70,8 @@ class EngineOptions:
         lease_s: How long a catalog entry may be used after it was read, in seconds, 0.001 to 30.
             All programs that use the tables must have the same value. A change of an index's state
             waits this long for other programs.
+        store: The name of the tables of `memory://name`, which all engines of this process with
+            that name share; empty if the engine has tables of its own.
     """
 
     scheme: str = "hbase"
@@ -85,16 +88,18 @@ class EngineOptions:
     clean_up: str = "now"
     on_drift: str = "refuse"
     lease_s: float = LONGEST_LEASE_S
+    store: str = ""
     _memory: str = field(default_factory=lambda: uuid4().hex, init=False, repr=False, compare=False)
 
     @property
     def servers(self) -> str:
         """The sorted addresses of the Thrift1 gateways, as one text.
 
-        Engines with equal texts use the same tables. For `memory://` every text is different.
+        Engines with equal texts use the same tables. For `memory://` without a name every text is
+        different.
         """
         if self.scheme == "memory":
-            return f"memory {self._memory}"
+            return f"memory store {self.store}" if self.store else f"memory {self._memory}"
         return ",".join(sorted(f"{host}:{port}" for host, port in self.thrift1))
 
     @property
@@ -108,7 +113,7 @@ class EngineOptions:
             if value != type(self).__dataclass_fields__[name].default
         ]
         query = f"?{'&'.join(given)}" if given else ""
-        return f"{self.scheme}://{_hosts(self.thrift1)}{path}{query}"
+        return f"{self.scheme}://{_hosts(self.thrift1) or self.store}{path}{query}"
 
 
 def _hosts(addresses: tuple[HostPort, ...]) -> str:
@@ -172,8 +177,11 @@ def shown_url(url: str) -> str:
 
 
 def _memory(split: SplitResult) -> EngineOptions:
-    if split.netloc:
-        raise ConfigurationError("the in-process gateway has no host", fix='write "memory://"')
+    if split.netloc and not _STORE.fullmatch(split.netloc):
+        raise ConfigurationError(
+            "the in-process gateway has no host, and its tables no such name",
+            fix='write "memory://", or "memory://name" for tables that engines share',
+        )
     for name, _ in parse_qsl(split.query, keep_blank_values=True):
         if name not in _OF_MEMORY:
             raise ConfigurationError(
@@ -183,7 +191,8 @@ def _memory(split: SplitResult) -> EngineOptions:
                 f"{', '.join(sorted(_OF_MEMORY))}",
             )
     options = _options(split.query)
-    return EngineOptions(scheme="memory", namespace=_namespace(split.path), **options)
+    namespace = _namespace(split.path)
+    return EngineOptions(scheme="memory", store=split.netloc, namespace=namespace, **options)
 
 
 def _namespace(path: str) -> str:

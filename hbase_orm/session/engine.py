@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from datetime import datetime
 from types import TracebackType
@@ -24,9 +24,10 @@ from hbase_orm.binding.table_creation.table_records import (
     write_record,
 )
 from hbase_orm.binding.url import EngineOptions, parse_url
+from hbase_orm.binding.write_clock import wall_clock_ms
 from hbase_orm.errors import ConfigurationError
 from hbase_orm.gateway.base import Connections, Gateway
-from hbase_orm.gateway.memory.gateway import MemoryGateway
+from hbase_orm.gateway.memory.shared_stores import memory_gateway
 from hbase_orm.index.catalog import catalog
 from hbase_orm.index.catalog.entry import TableState
 from hbase_orm.index_admin.admin import IndexAdmin
@@ -52,9 +53,17 @@ class Engine(IndexAdmin, TableAdmin, LiveTables):
     """
 
     def __init__(
-        self, gateway: Gateway, options: EngineOptions, connections: Connections | None = None
+        self,
+        gateway: Gateway,
+        options: EngineOptions,
+        connections: Connections | None = None,
+        *,
+        now_ms: Callable[[], int] = wall_clock_ms,
     ) -> None:
-        """Create an engine that uses `gateway`; applications call `connect` instead."""
+        """Create an engine that uses `gateway`; applications call `connect` instead.
+
+        `now_ms` is the clock for timestamps that this client sets, in milliseconds since 1970.
+        """
         self.options = options
         self._connections = connections
         # Memory answers at once: threads would only cost time.
@@ -67,6 +76,7 @@ class Engine(IndexAdmin, TableAdmin, LiveTables):
             repairs_on_read=options.repair_on_read == "on",
             defers_clean_up=options.clean_up == "deferred",
             lease_s=options.lease_s,
+            now_ms=now_ms,
         )
         self._dictionaries = Dictionaries(
             self._runtime.catalog, self._runtime.features, options.namespace
@@ -380,7 +390,7 @@ def connect(url: str, /) -> Engine:
     """
     options = parse_url(url)
     if options.scheme == "memory":
-        return Engine(MemoryGateway(), options)
+        return Engine(memory_gateway(options.store), options)
     from hbase_orm.session.thrift_gateways import open_gateways  # noqa: PLC0415  # loads happybase
 
     gateway, connections = open_gateways(options)

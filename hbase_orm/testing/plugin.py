@@ -25,10 +25,11 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 import tempfile
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -36,6 +37,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
+    from hbase_orm import Engine, Model
     from hbase_orm.testing.servers import RealHBase
     from hbase_orm.testing.shared import Share
     from hbase_orm.testing.sources import Choice
@@ -114,9 +116,21 @@ class _Run:
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         """Mark every test that uses the fixture `hbase`, so that `-m hbase` selects the test."""
+        from hbase_orm.testing.sources import is_in_memory  # noqa: PLC0415  # see above
+
+        of_hbase = {"hbase"} if is_in_memory(os.environ) else {"hbase", "hbase_engine"}
         for item in items:
-            if "hbase" in getattr(item, "fixturenames", ()):
+            if not of_hbase.isdisjoint(getattr(item, "fixturenames", ())):
                 item.add_marker(_MARKER)
+
+    def pytest_assertrepr_compare(self, op: str, left: object, right: object) -> list[str] | None:
+        """Return the fields in which two objects of a model differ."""
+        # Without the module there are no objects of models, and nothing is imported.
+        if op != "==" or "hbase_orm.model" not in sys.modules:
+            return None
+        from hbase_orm.testing.differences import differences  # noqa: PLC0415  # see above
+
+        return differences(left, right)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
@@ -207,3 +221,60 @@ def hbase_url(hbase: RealHBase) -> Iterator[str]:
     namespace = f"n{uuid.uuid4().hex[:12]}"
     yield hbase.url_in(namespace)
     hbase.drop_namespace(namespace)
+
+
+@pytest.fixture(scope="session")
+def hbase_models() -> Sequence[type[Model]]:
+    """Return the models whose tables the fixture `hbase_engine` has; a project defines its own."""
+    raise pytest.UsageError(
+        "hbase_engine does not know the models of this project: define the fixture hbase_models "
+        'in conftest.py, with scope="session", and return them: return [Order, Customer], or '
+        'return hbase_orm.models("shop.models")'
+    )
+
+
+@pytest.fixture(scope="session")
+def hbase_models_url(
+    request: pytest.FixtureRequest, hbase_models: Sequence[type[Model]]
+) -> Iterator[str]:
+    """Return the URL of a namespace with the tables of `hbase_models`, made once in this process.
+
+    With pytest-xdist each worker has its own. The namespace is dropped at the end of the run.
+    """
+    from hbase_orm import connect  # noqa: PLC0415  # only where a test needs it
+
+    hbase: RealHBase = request.getfixturevalue("hbase")
+    namespace = f"n{uuid.uuid4().hex[:12]}"
+    url = hbase.url_in(namespace)
+    try:
+        with connect(url) as engine:
+            engine.create_tables(*hbase_models)
+        yield url
+    finally:
+        hbase.drop_namespace(namespace)
+
+
+@pytest.fixture
+def hbase_engine(
+    request: pytest.FixtureRequest, hbase_models: Sequence[type[Model]]
+) -> Iterator[Engine]:
+    """Return an engine for one test, with the tables of `hbase_models`, which are empty.
+
+    The tables are made once, and their rows are deleted after each test: that takes milliseconds,
+    where making and dropping tables takes seconds. With HBASE_ORM_TEST_URL=memory:// each test has
+    tables of its own in memory, and needs no HBase.
+    """
+    from hbase_orm import connect  # noqa: PLC0415  # only where a test needs it
+    from hbase_orm.testing.emptying import empty_tables  # noqa: PLC0415  # likewise
+    from hbase_orm.testing.sources import URL_VARIABLE, is_in_memory  # noqa: PLC0415  # likewise
+
+    if is_in_memory(os.environ):
+        with connect(os.environ[URL_VARIABLE]) as engine:
+            engine.create_tables(*hbase_models)
+            yield engine
+        return
+    with connect(request.getfixturevalue("hbase_models_url")) as engine:
+        try:
+            yield engine
+        finally:
+            empty_tables(engine)

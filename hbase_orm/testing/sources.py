@@ -63,6 +63,11 @@ class Choice:
         return ""
 
 
+def is_in_memory(environ: Mapping[str, str]) -> bool:
+    """Return whether tests that can run on tables in memory do so: `memory://` in the variable."""
+    return environ.get(URL_VARIABLE, "").startswith("memory:")
+
+
 def choose(
     environ: Mapping[str, str],
     *,
@@ -93,6 +98,8 @@ def choose(
 def _first(
     environ: Mapping[str, str], docker: Callable[[], str], embedded: Callable[[], str]
 ) -> tuple[Source | None, tuple[tuple[Source, str], ...]]:
+    if is_in_memory(environ):
+        return None, (("url", f"{URL_VARIABLE} names tables in memory"),)
     if environ.get(URL_VARIABLE):
         return "url", ()
     refused: list[tuple[Source, str]] = [("url", f"{URL_VARIABLE} is not set")]

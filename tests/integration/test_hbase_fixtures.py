@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import closing
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from hbase_orm import select
 from hbase_orm.gateway.thrift.pool import Address
 from hbase_orm.gateway.thrift.thrift2 import Thrift2Gateway
 from hbase_orm.ops import (
@@ -16,12 +18,20 @@ from hbase_orm.ops import (
     FamilyDescriptor,
     ListNamespaces,
     ListTables,
+    MutateRow,
+    Put,
+    RowMutation,
     TableDescriptor,
 )
+from hbase_orm.session.engine import runtime_of
+from hbase_orm.testing import empty_tables
+from hbase_orm.testing.emptying import row_keys
+from tests.unit.testing.tested_models import Order, Parcel
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from hbase_orm import Engine, Model
     from hbase_orm.gateway.base import Gateway
     from hbase_orm.testing import RealHBase
 
@@ -75,3 +85,38 @@ def test_the_admin_reaches_the_regions_of_a_test(
     regions = hbase.admin.split(f"{table_prefix}t", b"m")
 
     assert [(region.start, region.stop) for region in regions] == [(b"", b"m"), (b"m", b"")]
+
+
+@pytest.fixture(scope="session")
+def hbase_models() -> list[type[Model]]:
+    return [Order, Parcel]
+
+
+@pytest.mark.parametrize("city", ["Oslo", "Rome"])
+def test_tables_made_once_are_empty_for_each_test(hbase_engine: Engine, city: str) -> None:
+    with hbase_engine.session() as session:
+        session.add(Order(number=1, city=city))
+        session.add(Parcel(number=1, city=city))
+    assert hbase_engine.sequence("orders")() == 1
+
+    session = hbase_engine.session()
+    assert [each.city for each in session.all(select(Order).allow_full_scan())] == [city]
+    assert [each.number for each in session.all(select(Parcel).where(Parcel.city == city))] == [1]
+
+
+def test_tables_with_many_rows_or_rows_of_the_future_are_emptied(hbase_engine: Engine) -> None:
+    with hbase_engine.session() as session, session.bulk() as bulk:
+        bulk.add_all(Order(number=n, city="Oslo") for n in range(2_001))
+    future_ms = (int(time.time()) + 1_000) * 1_000
+    stamped = MutateRow(
+        f"{hbase_engine.options.namespace}:parcels",
+        RowMutation(b"k", puts=(Put(b"d:x", b"1", future_ms),)),
+    )
+    runtime_of(hbase_engine).execute(stamped)
+
+    empty_tables(hbase_engine)
+
+    for table in ("orders", "parcels", "parcels_ix_by_city"):
+        assert not runtime_of(hbase_engine).run_as_is(
+            row_keys(f"{hbase_engine.options.namespace}:{table}")
+        )

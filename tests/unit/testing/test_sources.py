@@ -69,3 +69,12 @@ def test_docker_is_no_failure_where_docker_is_required() -> None:
     choice = choose(environ, docker=available, embedded=never_asked)
 
     assert choice.failure == ""
+
+
+def test_tables_in_memory_are_no_hbase_and_nothing_else_is_asked() -> None:
+    environ = {"HBASE_ORM_TEST_URL": "memory://"}
+
+    choice = choose(environ, docker=never_asked, embedded=never_asked)
+
+    assert choice.source is None
+    assert str(choice) == "none memory:// (not url: HBASE_ORM_TEST_URL names tables in memory)"

@@ -1,0 +1,86 @@
+"""Values of one field for tests: numbered ones, each different from the others."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from datetime import UTC, date, datetime, time, timedelta
+from decimal import Decimal
+from ipaddress import IPv4Address, IPv6Address
+from typing import Any, Final
+from uuid import UUID
+
+from hbase_orm.codecs import Codec
+from hbase_orm.errors import CodecError, ConfigurationError
+from hbase_orm.rowkey.leading import listed_values
+
+_START: Final = datetime(2026, 1, 1, tzinfo=UTC)
+_SECONDS_OF_DAY: Final = 86_400
+_DIGEST_BYTES: Final = 16
+_IPV4_NETWORK: Final = 10 << 24
+_IPV6_NETWORK: Final = 0xFD << 120
+
+_MAKERS: Final[dict[type, Callable[[int], Any]]] = {
+    bool: lambda n: n % 2 == 1,
+    float: float,
+    Decimal: Decimal,
+    datetime: lambda n: _START + timedelta(seconds=n),
+    date: lambda n: _START.date() + timedelta(days=n),
+    time: lambda n: (_START + timedelta(seconds=n % _SECONDS_OF_DAY)).time(),
+    timedelta: lambda n: timedelta(seconds=n),
+    UUID: lambda n: UUID(bytes=_digest(n, _DIGEST_BYTES)),
+    IPv4Address: lambda n: IPv4Address(_IPV4_NETWORK + n),
+    IPv6Address: lambda n: IPv6Address(_IPV6_NETWORK + n),
+}
+
+
+def accepts(codec: Codec[Any], value: object) -> bool:
+    """Return whether a codec can store a value."""
+    try:
+        codec.encode(value)
+    except CodecError:
+        return False
+    return True
+
+
+def numbered_value(name: str, codec: Codec[Any], number: int) -> Any:
+    """Return the value of a field with a number, from 1.
+
+    Values with different numbers are different as far as the codec has so many.
+
+    Raises:
+        ConfigurationError: Values of the codec's type cannot be made.
+    """
+    value = _numbered(name, codec, number)
+    if value is not None and accepts(codec, value):
+        return value
+    raise ConfigurationError(
+        "no values of this field can be made",
+        field=name,
+        type=codec.python_type.__name__,
+        codec=codec.name,
+        fix=f"give the value, or a function of its number: factory(…, {name}=lambda n: …)",
+    )
+
+
+def _numbered(name: str, codec: Codec[Any], number: int) -> Any:
+    if listed := listed_values(codec):
+        return listed[number % len(listed)]
+    kind = codec.python_type
+    if kind is int:
+        low, high = codec.minimum, codec.maximum
+        first = 0 if low is None or low <= 0 else low
+        return first + number if high is None else first + number % (high - first + 1)
+    if kind is str:
+        width = codec.width_bytes
+        return f"{name}-{number}" if width is None else f"{number:0{width}}"[-width:]
+    if kind is bytes:
+        return _digest(number, codec.width_bytes or _DIGEST_BYTES)
+    if issubclass(kind, dict | list | set | frozenset | tuple):
+        return kind()
+    make = _MAKERS.get(kind)
+    return None if make is None else make(number)
+
+
+def _digest(number: int, size: int) -> bytes:
+    return hashlib.shake_128(number.to_bytes(8, "big")).digest(size)
