@@ -21,6 +21,10 @@ TOPICS = {
         "hbase_orm.cli.advice_commands.doctor:doctor",
         "Show the versions, which reader of rows is in use, and whether the gateways answer.",
     ),
+    "estimate": Topic(
+        "hbase_orm.cli.advice_commands.estimate:estimate_command",
+        "Estimate what rows take: store files, memstores, log, regions, and what would save.",
+    ),
     "explain": Topic(
         "hbase_orm.cli.explain:explain",
         "Show what would be sent for a statement: ranges, filters, checks, order, requests.",

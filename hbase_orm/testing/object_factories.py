@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 
 from hbase_orm.errors import ValidationError
 from hbase_orm.model import Model
-from hbase_orm.testing.made_values import numbered_value
+from hbase_orm.model.made_values import made_arguments
 
 M = TypeVar("M", bound=Model)
 
@@ -42,12 +42,7 @@ class Factory(Generic[M]):
         with self._lock:
             number = next(self._numbers)
         given = self._values | self._known(values)
-        made = {name: each(number) if callable(each) else each for name, each in given.items()}
-        codecs = self.model.__schema__.codecs
-        for name, parameter in self._parameters.items():
-            if parameter.default is inspect.Parameter.empty and name not in made:
-                made[name] = numbered_value(name, codecs[name], number)
-        return self.model(**made)
+        return self.model(**made_arguments(self.model, number, given))
 
     def batch(self, size: int, **values: Any) -> list[M]:
         """Return several new objects."""

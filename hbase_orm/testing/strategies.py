@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from hbase_orm.codecs import Codec
 from hbase_orm.errors import CodecError, ConfigurationError, RowKeyError, ValidationError
 from hbase_orm.model import Model
+from hbase_orm.model.made_values import accepts
 from hbase_orm.rowkey.leading import listed_values
-from hbase_orm.testing.made_values import accepts
 
 M = TypeVar("M", bound=Model)
 

@@ -1,9 +1,10 @@
-"""Values of one field for tests: numbered ones, each different from the others."""
+"""Made-up values and objects of a model, for tests and estimates: numbered, and all different."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+import inspect
+from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from ipaddress import IPv4Address, IPv6Address
@@ -59,8 +60,28 @@ def numbered_value(name: str, codec: Codec[Any], number: int) -> Any:
         field=name,
         type=codec.python_type.__name__,
         codec=codec.name,
-        fix=f"give the value, or a function of its number: factory(…, {name}=lambda n: …)",
+        fix=f"give the value of {name}, or a function of its number",
     )
+
+
+def made_arguments(model: Any, number: int, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the constructor's arguments for the object of a model with a number, from 1.
+
+    Args:
+        model: The model.
+        number: The number.
+        given: Values of fields, or functions that get the number and return them. Other fields that
+            have no default get made-up values.
+
+    Raises:
+        ConfigurationError: Values of a field cannot be made; the error names it.
+    """
+    made = {name: each(number) if callable(each) else each for name, each in given.items()}
+    codecs = model.__schema__.codecs
+    for name, parameter in inspect.signature(model).parameters.items():
+        if parameter.default is inspect.Parameter.empty and name not in made:
+            made[name] = numbered_value(name, codecs[name], number)
+    return made
 
 
 def _numbered(name: str, codec: Codec[Any], number: int) -> Any:

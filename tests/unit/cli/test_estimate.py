@@ -1,0 +1,69 @@
+"""`hbase-orm estimate`, run as a user runs it."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from hbase_orm.cli.errors import ExitCode
+from hbase_orm.cli.main import run
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ORDER = "tests.support.estimated_models:Indexed"
+
+
+def test_the_report_names_sizes_regions_and_savings(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["estimate", ORDER, "--rows", "1e9", "--sample-rows", "1000"]) == ExitCode.OK
+
+    report = capsys.readouterr().out
+    assert "Indexed: 1,000,000,000 rows take " in report
+    assert "1,000 rows were measured: made-up rows." in report.replace("\n", " ")
+    for text in ("indexed_ix_by_email", "FAST_DIFF", "Regions: ", "log: ", "saves"):
+        assert text in report
+
+
+def test_json_has_bytes(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["estimate", ORDER, "--rows", "1e6", "--sample-rows", "100", "--json"]
+    assert run(arguments) == ExitCode.OK
+
+    (answer,) = json.loads(capsys.readouterr().out)
+    assert [each["index"] for each in answer["tables"]] == [None, "by_email", "by_city"]
+    assert answer["bytes"] == pytest.approx(sum(each["bytes"] for each in answer["tables"]), abs=3)
+    own = answer["tables"][0]["families"][1]
+    assert own["store_files"]["FAST_DIFF GZ"] < own["store_files"]["NONE NONE"] == own["bytes"]
+
+
+def test_a_small_file_is_noted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("number,email,city\n1,a@example.com,Oslo\n")
+
+    assert run(["estimate", ORDER, "--rows", "10", "--sample", str(path)]) == ExitCode.OK
+
+    assert "note: 1 rows are too few" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        ((ORDER,), "Missing option '--rows'"),
+        ((ORDER, "--rows", "-1"), "the number of rows is impossible"),
+        ((ORDER, "--rows", "10", "--sample-table"), "no URL was given"),
+        ((ORDER, "--rows", "10", "--sample", "x.csv", "--sample-table"), "give one of them"),
+        (("nowhere.models", "--rows", "10"), "nowhere"),
+    ],
+)
+def test_wrong_calls_are_explained(
+    arguments: tuple[str, ...],
+    text: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.delenv("HBASE_ORM_URL", raising=False)
+
+    assert run(["estimate", *arguments]) == ExitCode.USAGE
+
+    assert text in capsys.readouterr().err
