@@ -97,6 +97,10 @@ mutants: $(DEV_STAMP) ## does a test that needs no HBase fail for each of 200 ch
 sanitize: $(DEV_STAMP) ## fuzz the compiled reader under the address sanitizer (needs gcc)
 	$(BIN)/python -m tests.sanitizer.run $(SANITIZE_ARGS)
 
+.PHONY: pictures
+pictures: $(DEV_STAMP) ## draw the pictures of docs/choosing-a-row-key.md, and fill in its figures
+	$(BIN)/python docs/pictures/draw_row_keys.py
+
 .PHONY: bench
 bench: $(DEV_STAMP) ## paired benchmarks against plain happybase
 	$(BIN)/python -m benchmarks $(BENCH_ARGS)

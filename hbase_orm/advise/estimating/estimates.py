@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -168,6 +168,7 @@ def estimate(
     sample_rows: int = DEFAULT_SAMPLE_ROWS,
     writes_per_s: float = DEFAULT_WRITES_PER_S,
     is_old: bool = False,
+    values: Mapping[str, Any] | None = None,
 ) -> SizeEstimate:
     """Return what the rows of a model take: store files, memstores, log, regions, and what saves.
 
@@ -183,6 +184,7 @@ def estimate(
         writes_per_s: How many rows are written in a second. Timestamps of made-up rows follow it.
         is_old: Whether the files were compacted later than five days after the writes. HBase then
             drops the numbers of the writes: 1 to 5 bytes of a cell, which hardly compress.
+        values: Values of fields in place of made-up ones, or functions that get the row's number.
 
     Raises:
         ConfigurationError: A number is impossible; the sample cannot be read, or does not fit the
@@ -198,7 +200,9 @@ def estimate(
     wanted = min(sample_rows, count)
     if sample is None:
         source = "made-up rows"
-        samples = made_up_sample(model, rows=wanted, of_rows=count, rows_per_s=writes_per_s)
+        samples = made_up_sample(
+            model, values or {}, rows=wanted, of_rows=count, rows_per_s=writes_per_s
+        )
     elif isinstance(sample, Engine):
         samples = table_sample(sample, model, rows=wanted)
         source = f"the table {samples[0].table}"

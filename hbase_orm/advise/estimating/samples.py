@@ -96,12 +96,18 @@ class _SteppingClock:
 
 
 def made_up_sample(
-    model: type[Model], *, rows: int, of_rows: int, rows_per_s: float
+    model: type[Model],
+    values: Mapping[str, Any],
+    *,
+    rows: int,
+    of_rows: int,
+    rows_per_s: float,
 ) -> list[TableSample]:
     """Return the tables with made-up objects: numbers count up, texts are `city-1`, `city-2`.
 
     Args:
         model: The model.
+        values: Values of fields, or functions of the object's number.
         rows: The number of objects.
         of_rows: The number of objects that they stand for; numbers are spread over it.
         rows_per_s: How many rows are written in a second.
@@ -110,7 +116,7 @@ def made_up_sample(
         ConfigurationError: Values of a field cannot be made.
     """
     step = max(1, of_rows // rows)
-    arguments = (made_arguments(model, 1 + n * step, {}) for n in range(rows))
+    arguments = (made_arguments(model, 1 + n * step, values) for n in range(rows))
     return _stored(model, arguments, rows_per_s / step)
 
 
