@@ -8,6 +8,7 @@ import pytest
 from hbase_orm import Family, Key, Mapped, Model, codecs, column, connect, key, select
 from hbase_orm.errors import ConfigurationError, ValidationError
 from hbase_orm.testing import factory
+from hbase_orm.validators import between, matches
 from tests.support import typical_models
 from tests.unit.testing.tested_models import Order
 
@@ -69,6 +70,20 @@ def test_a_field_that_cannot_be_made_is_named() -> None:
 
     assert "address" in str(raised.value)
     assert factory(Page, address=ADDRESS)().at > datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def test_validators_are_kept_to() -> None:
+    class Review(Model, table="reviews"):
+        d = Family()
+        number: Key[int] = key()
+        stars: Mapped[int] = column(d, validate=between(1, 10))
+        word: Mapped[str] = column(d, validate=matches("[A-Z]+"))
+
+    make = factory(Review, word="GOOD")
+
+    assert {each.stars for each in make.batch(50)} <= set(range(1, 11))
+    with pytest.raises(ConfigurationError, match="give the value of word"):
+        factory(Review)()
 
 
 def test_unknown_fields_are_refused_at_once() -> None:
