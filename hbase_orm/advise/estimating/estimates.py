@@ -189,14 +189,15 @@ def estimate(
     Raises:
         ConfigurationError: A number is impossible; the sample cannot be read, or does not fit the
             model; or values of a field cannot be made up.
-        SchemaError: The model has no table of its own, or one for each period.
+        SchemaError: The model is the base of record types; or it has a table for each period, and a
+            sample of them is asked for.
         GatewayError: The table cannot be read.
 
     Examples:
         >>> estimate(Order, rows=1e9).file_bytes  # doctest: +SKIP
         47513018230.1
     """
-    count = _checked(model, rows, sample_rows, writes_per_s)
+    count = _checked(model, rows, sample, sample_rows, writes_per_s)
     wanted = min(sample_rows, count)
     if sample is None:
         source = "made-up rows"
@@ -262,12 +263,14 @@ def _family(
     )
 
 
-def _checked(model: type[Model], rows: float, sample_rows: int, writes_per_s: float) -> int:
+def _checked(
+    model: type[Model], rows: float, sample: object, sample_rows: int, writes_per_s: float
+) -> int:
     """Return the number of rows.
 
     Raises:
         ConfigurationError: A number is impossible.
-        SchemaError: The model has no single table.
+        SchemaError: The model has no rows of its own, or its tables cannot be sampled.
     """
     if not (1 <= rows <= _MOST_ROWS) or rows != int(rows):
         raise ConfigurationError(
@@ -286,11 +289,16 @@ def _checked(model: type[Model], rows: float, sample_rows: int, writes_per_s: fl
             fix="give the rows that are written in a second, above 0 and at most 1e9",
         )
     schema = model.__schema__
-    if schema.record_types or schema.layout.table_period is not None:
-        kind = "record types" if schema.record_types else "a table for each period"
+    if schema.record_types:
         raise SchemaError(
-            f"a model with {kind} cannot be estimated",
+            "the base of record types has no rows of its own",
             model=model.__name__,
-            fix="estimate a model of one record type, or of one period's table, by itself",
+            fix="estimate the record types, each with its number of rows",
+        )
+    if schema.layout.table_period is not None and isinstance(sample, Engine):
+        raise SchemaError(
+            "the tables of a model with a table for each period are not sampled",
+            model=model.__name__,
+            fix="give rows as a CSV file, or leave out the sample",
         )
     return int(rows)

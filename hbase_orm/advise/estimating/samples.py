@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import csv
-import inspect
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, Final
 
+from hbase_orm.advise.estimating.csv_objects import csv_arguments
 from hbase_orm.binding.url import EngineOptions
-from hbase_orm.errors import CodecError, ConfigurationError
+from hbase_orm.errors import ConfigurationError
 from hbase_orm.gateway.memory.gateway import MemoryGateway
+from hbase_orm.index.catalog.catalog import CATALOG_TABLE
 from hbase_orm.model import Model
 from hbase_orm.model.made_values import made_arguments
 from hbase_orm.ops import (
@@ -22,6 +23,7 @@ from hbase_orm.ops import (
     FetchRows,
     KeyRange,
     ListRegions,
+    ListTables,
     OpenScanner,
     Protocol,
     Row,
@@ -29,13 +31,13 @@ from hbase_orm.ops import (
     ask,
 )
 from hbase_orm.schema import GUARD_FAMILY
-from hbase_orm.schema.typed_values import typed_value
 from hbase_orm.session.engine import Engine, runtime_of, schema_in_use
 
 DEFAULT_SAMPLE_ROWS: Final = 5_000
 """How many rows are sampled if nothing else is asked for."""
 
 _START_MS: Final = 1_767_225_600_000  # 2026-01-01: a fixed time, so that two runs are equal
+_MS: Final = timedelta(milliseconds=1)
 _FETCHED_ROWS: Final = 1_000
 _FLUSHED_ROWS: Final = 1_000
 _BATCH: Final = 100  # entries of an index that are written together
@@ -115,8 +117,16 @@ def made_up_sample(
     Raises:
         ConfigurationError: Values of a field cannot be made.
     """
-    step = max(1, of_rows // rows)
-    arguments = (made_arguments(model, 1 + n * step, values) for n in range(rows))
+    # The objects of a model with a table for each period stay within a few periods.
+    step = 1 if model.__schema__.layout.table_period else max(1, of_rows // rows)
+    try:
+        arguments = [made_arguments(model, 1 + n * step, values) for n in range(rows)]
+    except ConfigurationError as error:
+        raise ConfigurationError(
+            error.text,
+            **error.details,
+            fix="give rows as a CSV file (--sample), or sample the table (--sample-table)",
+        ) from error
     return _stored(model, arguments, rows_per_s / step)
 
 
@@ -131,7 +141,7 @@ def csv_sample(
         ConfigurationError: The file cannot be read, lacks a field, or has a value that does not
             fit; the error names the line.
     """
-    return _stored(model, _csv_arguments(model, path, rows), rows_per_s)
+    return _stored(model, csv_arguments(model, path, rows), rows_per_s)
 
 
 def table_sample(engine: Engine, model: type[Model], *, rows: int) -> list[TableSample]:
@@ -207,99 +217,46 @@ def _rows(scan: Scan, most: int) -> Protocol[list[Row]]:
 
 
 def _stored(
-    model: type[Model], arguments: Iterator[dict[str, Any]], rows_per_s: float
+    model: type[Model], arguments: Iterable[dict[str, Any]], rows_per_s: float
 ) -> list[TableSample]:
     """Save objects in memory, and return what the library stores, guards included."""
     clock = _SteppingClock()
+    objects = [model(**each) for each in arguments]
     with Engine(MemoryGateway(clock), EngineOptions(scheme="memory"), now_ms=clock) as engine:
-        engine.create_tables(model)
-        count = 0
+        _create(engine, model, objects)
         with engine.session() as session:
-            for each in arguments:
-                obj = model(**each)
-                session.add(obj)
-                count += 1
+            for count, each in enumerate(objects, start=1):
+                session.add(each)
                 clock.now_ms += 1000 / rows_per_s
                 if count % _FLUSHED_ROWS == 0:
                     session.flush()
             session.flush()
+        if model.__schema__.layout.table_period is not None:
+            return [_of_all_periods(engine, model, len(objects))]
         samples = []
         for table, index in _tables(engine, model):
             rows = runtime_of(engine).run_as_is(_all_rows(table))
-            share, families = len(rows) / max(1, count), _families(engine, table)
+            share, families = len(rows) / max(1, len(objects)), _families(engine, table)
             samples.append(TableSample(table, index, families, tuple(rows), share))
         return samples
 
 
-# --- CSV ------------------------------------------------------------------------------------------
+def _create(engine: Engine, model: type[Model], objects: Sequence[Any]) -> None:
+    """Create the table of a model, or those of its periods that the objects need."""
+    period = model.__schema__.layout.table_period
+    if period is None:
+        engine.create_tables(model)
+        return
+    times = [getattr(each, period.field) for each in objects]
+    engine.create_tables(model, periods=(min(times), max(times) + _MS))
 
 
-def _csv_arguments(model: type[Model], path: Path, rows: int) -> Iterator[dict[str, Any]]:
-    try:
-        file = path.open(encoding="utf-8-sig", newline="")
-    except OSError as error:
-        raise ConfigurationError(
-            "the sample cannot be read",
-            file=str(path),
-            reason=error.strerror,
-            fix="name a CSV file that exists",
-        ) from error
-    with file:
-        lines = csv.reader(file, strict=True)
-        try:
-            yield from _objects(model, path, lines, rows)
-        except (csv.Error, UnicodeDecodeError) as error:
-            raise _wrong(path, lines.line_num, str(error)) from error
-
-
-def _objects(model: type[Model], path: Path, lines: Any, rows: int) -> Iterator[dict[str, Any]]:
-    names = [name.strip() for name in next(lines, [])]
-    parameters = inspect.signature(model).parameters
-    lacking = [
-        name
-        for name, each in parameters.items()
-        if each.default is inspect.Parameter.empty and name not in names
-    ]
-    if lacking:
-        raise _wrong(path, 1, f"the first line lacks the fields {', '.join(lacking)}")
-    count = 0
-    for texts in lines:
-        if count == rows:
-            return
-        if len(texts) != len(names):
-            reason = f"the line has {len(texts)} values, and the first line {len(names)} names"
-            raise _wrong(path, lines.line_num, reason)
-        pairs = zip(names, texts, strict=True)
-        given = {name: text for name, text in pairs if name in parameters}
-        yield _values(model, path, lines.line_num, given)
-        count += 1
-    if not count:
-        raise _wrong(path, 2, "the file has no rows")
-
-
-def _values(model: type[Model], path: Path, line: int, texts: dict[str, str]) -> dict[str, Any]:
-    values: dict[str, Any] = {}
-    parameters = inspect.signature(model).parameters
-    for name, text in texts.items():
-        has_default = parameters[name].default is not inspect.Parameter.empty
-        if not text and has_default:
-            continue
-        codec = model.__schema__.codecs[name]
-        try:
-            values[name] = typed_value(codec.python_type, text) if text else None
-        except CodecError as error:
-            expected = error.details["expected"] or "another type"
-            raise _wrong(path, line, f"{name} is {text!r}, and not {expected}") from error
-        if not text:
-            raise _wrong(path, line, f"{name} has no value, and needs one")
-    return values
-
-
-def _wrong(path: Path, line: int, reason: str) -> ConfigurationError:
-    return ConfigurationError(
-        "the CSV file of the sample is wrong",
-        file=str(path),
-        line=line,
-        reason=reason,
-        fix="write the names of the model's fields into the first line, and rows into the others",
+def _of_all_periods(engine: Engine, model: type[Model], objects: int) -> TableSample:
+    """Return the rows of the tables of all periods, as if they were one table."""
+    period = model.__schema__.layout.table_period
+    assert period is not None
+    tables = [each for each in runtime_of(engine).execute(ListTables()) if each != CATALOG_TABLE]
+    rows = [row for each in tables for row in runtime_of(engine).run_as_is(_all_rows(each))]
+    return TableSample(
+        period.pattern, "", _families(engine, tables[0]), tuple(rows), len(rows) / max(1, objects)
     )

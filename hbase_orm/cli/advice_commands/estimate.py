@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -91,9 +91,16 @@ def estimate_command(
                 writes_per_s=writes_per_second,
                 is_old=old,
             )
-            for model in models
+            for each in models
+            for model in _with_rows(each)
         ]
     answer([as_json(each) for each in results], lambda: _lines(results))
+
+
+def _with_rows(model: type[Model]) -> Iterable[type[Model]]:
+    """Return the model, or the record types of a base, which has no rows of its own."""
+    kinds = model.__schema__.record_types
+    return kinds.models.values() if kinds else (model,)
 
 
 def _lines(results: Sequence[SizeEstimate]) -> Iterator[str]:

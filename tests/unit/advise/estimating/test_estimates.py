@@ -11,7 +11,7 @@ from hbase_orm import Family, Index, Key, Mapped, Model, column, connect, key
 from hbase_orm.advise.estimating import SizeEstimate, estimate
 from hbase_orm.advise.estimating.samples import between
 from hbase_orm.errors import ConfigurationError, SchemaError
-from tests.support.typical_models import Customer, Payment
+from tests.support.typical_models import Customer, Entity, Payment
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -169,12 +169,24 @@ def test_a_wrong_line_of_a_file_is_named(
     assert raised.value.details["line"] == line
 
 
-def test_a_table_for_each_period_is_not_estimated() -> None:
+def test_tables_of_periods_are_estimated_together() -> None:
+    result = estimate(Payment, rows=1e6, sample_rows=200)
+
     assert Payment.__schema__.layout.table_period is not None
-    with pytest.raises(SchemaError, match="a table for each period cannot be estimated"):
-        estimate(Payment, rows=10)
+    (table,) = result.tables
+    assert (table.table, table.rows) == (Payment.__schema__.layout.table_period.pattern, 1e6)
+    with (
+        connect("memory://") as engine,
+        pytest.raises(SchemaError, match="a table for each period are not sampled"),
+    ):
+        estimate(Payment, rows=10, sample=engine)
+
+
+def test_the_base_of_record_types_is_refused() -> None:
+    with pytest.raises(SchemaError, match="estimate the record types"):
+        estimate(Entity, rows=10)
 
 
 def test_values_that_cannot_be_made_up_are_asked_for() -> None:
-    with pytest.raises(ConfigurationError, match="give the value of address"):
+    with pytest.raises(ConfigurationError, match=r"give rows as a CSV file \(--sample\)"):
         estimate(Customer, rows=10)
