@@ -59,6 +59,7 @@ RUNS_PROTOCOLS = {
     "migrate.operations.migrated_table": "operations of migrations, which save a checkpoint between two",
     "numbering.sequence": "the call of a sequence, which takes a block",
     "advise.lab.live.live_regions": "counts the rows of existing regions, for a command",
+    "advise.estimating.samples": "reads a sample of tables, for a command",
 }
 
 
