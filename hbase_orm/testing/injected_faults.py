@@ -122,7 +122,8 @@ class Faults:
         return self._sent(operation, lambda each: execute_within(self._inner, each, timeout_s))
 
     def close(self) -> None:
-        """Do nothing: the engine closes its gateway."""
+        """Close the gateway: the engine was closed within the block."""
+        self._inner.close()
 
     def _sent(self, operation: Operation[R], send: Callable[[Operation[R]], R]) -> R:
         fault = self._fault_of(operation)

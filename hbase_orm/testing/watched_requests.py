@@ -53,7 +53,8 @@ class SentRequests:
         return execute_within(self._inner, operation, timeout_s)
 
     def close(self) -> None:
-        """Do nothing: the engine closes its gateway."""
+        """Close the gateway: the engine was closed within the block."""
+        self._inner.close()
 
 
 @contextmanager

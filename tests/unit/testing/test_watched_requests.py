@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hbase_orm import connect, select
-from hbase_orm.errors import ValidationError
-from hbase_orm.testing import assert_requests
+from hbase_orm.errors import ConfigurationError, ValidationError
+from hbase_orm.testing import assert_requests, faults
 from tests.unit.testing.tested_models import Order, Parcel
 
 if TYPE_CHECKING:
@@ -69,3 +69,13 @@ def test_one_number_is_given(engine: Engine, number: int | None) -> None:
     with pytest.raises(ValidationError, match="no number of requests"):  # noqa: SIM117
         with assert_requests(engine, max=number, exactly=number):
             pass
+
+
+def test_an_engine_that_is_closed_within_the_block_is_closed() -> None:
+    engine = connect("memory:///shop")
+    engine.create_tables(Order)
+    with assert_requests(engine, max=0), faults(engine):
+        engine.close()
+
+    with pytest.raises(ConfigurationError, match="closed"):
+        engine.session().get(Order, number=1)
