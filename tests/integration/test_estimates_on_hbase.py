@@ -20,7 +20,7 @@ from hbase_orm.testing.settings import TEST_SETTINGS
 from tests.integration.embedded import marks
 from tests.support.estimated_models import MAKERS, EstimatedObjects, Indexed, LongNames, Sparse
 
-pytestmark = [*marks(), pytest.mark.hbase, pytest.mark.timeout(3600)]
+pytestmark = [*marks(), pytest.mark.hbase]
 
 FLUSHED = re.compile(
     r"Finished flush of dataSize ~[^/]+/(\d+), heapSize ~[^/]+/(\d+), .*? for ([0-9a-f]{32})"
@@ -118,6 +118,7 @@ def test_files_and_memstores_are_as_estimated(server: EmbeddedServer, model: Any
 
 
 @pytest.mark.soak
+@pytest.mark.timeout(3600)
 @pytest.mark.parametrize("model", MAKERS, ids=lambda model: model.__name__)
 def test_files_and_memstores_of_100_000_rows_are_as_estimated(
     server: EmbeddedServer, model: Any
