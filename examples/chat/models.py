@@ -50,7 +50,6 @@ class Message(Model, table="chat_messages"):
     by_author = Index(author, at)
 
     __rowkey__ = rowkey(HashPrefix(1, of=channel), channel, at, number)
-    __lint__: ClassVar = _LINT
 
 
 class Reaction(Model, table="chat_reactions"):

@@ -12,10 +12,10 @@ from hbase_orm.testing import objects_of
 from tests.unit.testing.test_object_factories import TYPICAL
 from tests.unit.testing.tested_models import Order
 
-few = settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+few = settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
 
 
-@pytest.mark.parametrize("model", TYPICAL)
+@pytest.mark.parametrize("model", TYPICAL[::3])
 def test_objects_are_read_as_they_were_saved(model: Any) -> None:
     @few
     @given(objects_of(model))
