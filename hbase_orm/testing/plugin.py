@@ -233,30 +233,47 @@ def hbase_models() -> Sequence[type[Model]]:
     )
 
 
-@pytest.fixture(scope="session")
-def hbase_models_url(
-    request: pytest.FixtureRequest, hbase_models: Sequence[type[Model]]
-) -> Iterator[str]:
-    """Return the URL of a namespace with the tables of `hbase_models`, made once in this process.
+class _ModelNamespaces:
+    """The namespaces of this process: one for each collection of models that tests take.
 
-    With pytest-xdist each worker has its own. The namespace is dropped at the end of the run.
+    Two folders of tests may have different models, also of tables with one name.
     """
-    from hbase_orm import connect  # noqa: PLC0415  # only where a test needs it
 
-    hbase: RealHBase = request.getfixturevalue("hbase")
-    namespace = f"n{uuid.uuid4().hex[:12]}"
-    url = hbase.url_in(namespace)
-    try:
-        with connect(url) as engine:
-            engine.create_tables(*hbase_models)
-        yield url
-    finally:
-        hbase.drop_namespace(namespace)
+    def __init__(self, request: pytest.FixtureRequest) -> None:
+        self._request = request
+        self._urls: dict[tuple[type[Model], ...], str] = {}
+        self._made: list[tuple[RealHBase, str]] = []
+
+    def url_of(self, models: Sequence[type[Model]]) -> str:
+        """Return the URL of the namespace with the tables of models; make them if need be."""
+        key = tuple(models)
+        if key not in self._urls:
+            from hbase_orm import connect  # noqa: PLC0415  # only where a test needs it
+
+            hbase: RealHBase = self._request.getfixturevalue("hbase")
+            namespace = f"n{uuid.uuid4().hex[:12]}"
+            self._made.append((hbase, namespace))
+            with connect(hbase.url_in(namespace)) as engine:
+                engine.create_tables(*key)
+            self._urls[key] = hbase.url_in(namespace)
+        return self._urls[key]
+
+    def drop(self) -> None:
+        """Drop the namespaces with their tables."""
+        for hbase, namespace in self._made:
+            hbase.drop_namespace(namespace)
+
+
+@pytest.fixture(scope="session")
+def _hbase_namespaces(request: pytest.FixtureRequest) -> Iterator[_ModelNamespaces]:
+    namespaces = _ModelNamespaces(request)
+    yield namespaces
+    namespaces.drop()
 
 
 @pytest.fixture
 def hbase_engine(
-    request: pytest.FixtureRequest, hbase_models: Sequence[type[Model]]
+    hbase_models: Sequence[type[Model]], _hbase_namespaces: _ModelNamespaces
 ) -> Iterator[Engine]:
     """Return an engine for one test, with the tables of `hbase_models`, which are empty.
 
@@ -273,6 +290,6 @@ def hbase_engine(
             engine.create_tables(*hbase_models)
             yield engine
         return
-    with connect(request.getfixturevalue("hbase_models_url")) as engine:
+    with connect(_hbase_namespaces.url_of(hbase_models)) as engine:
         empty_tables(engine)  # of what earlier tests wrote, however they ended
         yield engine

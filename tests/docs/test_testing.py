@@ -39,5 +39,5 @@ def test_every_fixture_fault_and_word_is_named() -> None:
     named = {*re.findall(r"`(\w+)[`(]", PAGE)}
 
     assert faults <= named
-    assert fixtures - {"hbase_models_url"} <= named | {"hbase_models"}
+    assert fixtures <= named | {"hbase_models"}
     assert {*get_args(Word)} <= named

@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from hbase_orm import select
+from hbase_orm import Family, Key, Mapped, Model, column, connect, key, select
 from hbase_orm.gateway.thrift.pool import Address
 from hbase_orm.gateway.thrift.thrift2 import Thrift2Gateway
 from hbase_orm.ops import (
@@ -31,7 +31,7 @@ from tests.unit.testing.tested_models import Order, Parcel
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from hbase_orm import Engine, Model
+    from hbase_orm import Engine
     from hbase_orm.gateway.base import Gateway
     from hbase_orm.testing import RealHBase
 
@@ -102,6 +102,26 @@ def test_tables_made_once_are_empty_for_each_test(hbase_engine: Engine, city: st
     session = hbase_engine.session()
     assert [each.city for each in session.all(select(Order).allow_full_scan())] == [city]
     assert [each.number for each in session.all(select(Parcel).where(Parcel.city == city))] == [1]
+
+
+class OtherOrder(Model, table="orders"):
+    """Another model of a table with the same name, as another folder of tests may have."""
+
+    f = Family()
+    name: Key[str] = key()
+    note: Mapped[str] = column(f)
+
+
+def test_each_list_of_models_has_tables_of_its_own(request: pytest.FixtureRequest) -> None:
+    namespaces = request.getfixturevalue("_hbase_namespaces")
+    others, own = namespaces.url_of([OtherOrder]), namespaces.url_of([Order, Parcel])
+    with connect(others) as engine:
+        with engine.session() as session:
+            session.add(OtherOrder(name="Oslo", note="x"))
+        rows = engine.session().all(select(OtherOrder).allow_full_scan())
+
+    assert [each.name for each in rows] == ["Oslo"]
+    assert others == namespaces.url_of((OtherOrder,)) != own
 
 
 def test_tables_with_many_rows_or_rows_of_the_future_are_emptied(hbase_engine: Engine) -> None:
