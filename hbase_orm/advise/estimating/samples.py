@@ -125,7 +125,7 @@ def made_up_sample(
         raise ConfigurationError(
             error.text,
             **error.details,
-            fix="give rows as a CSV file (--sample), or sample the table (--sample-table)",
+            fix="give rows as a CSV file (--sample FILE), or sample the table (--sample table)",
         ) from error
     return _stored(model, arguments, rows_per_s / step)
 
@@ -158,7 +158,7 @@ def table_sample(engine: Engine, model: type[Model], *, rows: int) -> list[Table
             raise ConfigurationError(
                 "the table has no rows to sample",
                 table=table,
-                fix="leave out --sample-table, or give rows as a CSV file",
+                fix="leave out the sample, or give rows as a CSV file",
             )
         samples.append(TableSample(table, index, _families(engine, table), tuple(read), 1.0))
     return samples
