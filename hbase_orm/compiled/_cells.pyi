@@ -6,6 +6,7 @@ from hbase_orm.ops import Cell, Row
 FORMS: dict[str, int]
 ABSENT: dict[str, int]
 MOST: int
+SOURCE: int
 
 CellColumn: TypeAlias = tuple[bytes, str, str, str, int, bool, bool, int, Any]
 

@@ -1,4 +1,4 @@
-# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True, auto_pickle=False
 """Reads rows as Thrift1 encodes them: finds them in an answer, and makes objects of them.
 
 A row's cells stay encoded until something needs them. An encoded cell is (Thrift's binary protocol,
@@ -29,9 +29,20 @@ cdef extern from "Python.h":
     object PyLong_FromLongLong(long long)
     object PyLong_FromUnsignedLongLong(unsigned long long)
 
+cdef extern from *:
+    """
+    #ifndef HBASE_ORM_SOURCE
+    #define HBASE_ORM_SOURCE 0
+    #endif
+    """
+    const unsigned long HBASE_ORM_SOURCE
+
 from datetime import timezone
 
 import_datetime()
+
+# The checksum of the source that this module was built of.
+SOURCE = HBASE_ORM_SOURCE
 
 cdef object UTC = timezone.utc
 
@@ -318,9 +329,12 @@ cdef class CellReader:
         PyMem_Free(self._columns)
 
     cdef bint _find(self, bytes encoded, Cell* found) noexcept:
-        """Find the last cell of each column; return whether the bytes are encoded cells.
+        """Find the last cell of each column.
 
         `found` is the caller's own: another thread may use this reader while a function runs.
+
+        Returns:
+            Whether the bytes are encoded cells, and no column is refused.
         """
         cdef const uint8_t* at = <const uint8_t*>PyBytes_AS_STRING(encoded)
         cdef const uint8_t* end = at + PyBytes_GET_SIZE(encoded)
@@ -344,6 +358,9 @@ cdef class CellReader:
                     found[n] = cell
                     expected = n + 1 if n + 1 < count else 0
                     break
+        for n in range(count):
+            if found[n].name == NULL and self._columns[n].absent == REFUSED:
+                return False
         return True
 
     cdef object _value(self, Py_ssize_t n, const uint8_t* at, uint32_t size, bint* fits):
@@ -437,20 +454,19 @@ cdef class CellReader:
         return self._read_into(values, encoded)
 
     cdef bint _read_into(self, dict values, bytes encoded) except -1:
+        cdef Cell[MOST_COLUMNS] found
+        return self._find(encoded, found) and self._read_found(values, found)
+
+    cdef bint _read_found(self, dict values, Cell* found) except -1:
         cdef Py_ssize_t n
         cdef bint fits = True
         cdef object value
-        cdef Cell[MOST_COLUMNS] found
-        if not self._find(encoded, found):
-            return False
         for n in range(self._count):
             if found[n].name == NULL:
                 if self._columns[n].absent == NONE:
                     PyDict_SetItem(values, self._fields[n], None)
                 elif self._columns[n].absent == ZERO:
                     PyDict_SetItem(values, self._fields[n], 0)
-                elif self._columns[n].absent == REFUSED:
-                    return False
                 continue
             value = self._value(n, found[n].value, found[n].value_bytes, &fits)
             if not fits:
@@ -488,7 +504,7 @@ cdef class KeyReader:
     cdef int _fields
     cdef object _plainly
 
-    def __init__(self, tuple parts not None, CellReader values not None, int fields, plainly):
+    def __cinit__(self, tuple parts not None, CellReader values not None, int fields, plainly):
         """Prepare.
 
         Args:
@@ -578,7 +594,7 @@ cdef class ObjectMaker:
     cdef object _plainly
     cdef type _row_type
 
-    def __init__(self, type model not None, type state not None, set_state, rare, decode_key,
+    def __cinit__(self, type model not None, type state not None, set_state, rare, decode_key,
                  tuple key_fields not None, CellReader cells not None, plainly,
                  type row_type not None):
         """Prepare.
@@ -622,7 +638,10 @@ cdef class ObjectMaker:
         cdef tuple key_values
         cdef bytes encoded
         cdef Py_ssize_t n
-        if type(row) is self._row_type:
+        cdef Cell[MOST_COLUMNS] found
+        encoded = row.encoded if type(row) is self._row_type else None
+        # No object is begun before the cells are there: a class may count its objects.
+        if encoded is not None and self._cells._find(encoded, found):
             if self._keys is not None:
                 key_values = self._keys.read(row.key, context)
             else:
@@ -631,8 +650,7 @@ cdef class ObjectMaker:
             values = PyObject_GenericGetDict(obj, NULL)
             for n in range(len(self._key_fields)):
                 PyDict_SetItem(values, self._key_fields[n], key_values[n])
-            encoded = row.encoded
-            if self._cells._read_into(values, encoded):
+            if self._cells._read_found(values, found):
                 state = PyType_GenericAlloc(self._state, 0)
                 state.row = row
                 state.origin = origin
@@ -654,7 +672,7 @@ cdef class ValueReader:
     cdef type _row_type
     cdef tuple _places
 
-    def __init__(self, CellReader cells not None, decode_key, tuple places not None, plainly,
+    def __cinit__(self, CellReader cells not None, decode_key, tuple places not None, plainly,
                  type row_type not None):
         """Prepare.
 
@@ -698,13 +716,13 @@ cdef class ValueReader:
             else:
                 place = -1 - place
                 if found[place].name == NULL:
-                    if cells._columns[place].absent == REFUSED:
-                        fits = False
                     value = 0 if cells._columns[place].absent == ZERO else None
                 else:
                     value = cells._value(
                         place, found[place].value, found[place].value_bytes, &fits
                     )
+                    if not fits:  # the first such value decides which error is raised
+                        return self._plainly(row, context)
             Py_INCREF(value)
             PyTuple_SET_ITEM(values, n, value)
-        return values if fits else self._plainly(row, context)
+        return values
