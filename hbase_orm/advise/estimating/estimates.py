@@ -233,7 +233,12 @@ def _table(sample: TableSample, rows: int, *, is_old: bool) -> TableEstimate:
     families = []
     for each in sample.families:
         cells = cells_of(sample.rows, each.name, sequences)
-        blocks = sample_blocks(cells, block_bytes=each.block_size_bytes, most_cells=MOST_CELLS)
+        blocks = sample_blocks(
+            cells,
+            block_bytes=each.block_size_bytes,
+            most_cells=MOST_CELLS,
+            starts=sample.starts,
+        )
         families.append(_family(each, cells, blocks, scale))
     return TableEstimate(sample.table, sample.index, of_table, tuple(families))
 

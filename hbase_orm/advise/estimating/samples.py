@@ -40,9 +40,10 @@ _START_MS: Final = 1_767_225_600_000  # 2026-01-01: a fixed time, so that two ru
 _MS: Final = timedelta(milliseconds=1)
 _FETCHED_ROWS: Final = 1_000
 _FLUSHED_ROWS: Final = 1_000
-_BATCH: Final = 100  # entries of an index that are written together
+_BATCH: Final = 1_000  # entries of an index that are written together
 _MOST_OF_REGION: Final = 50_000_000
-_STRETCHES: Final = 16  # of each region
+_STRETCHES: Final = 16  # of each region, at most
+_STRETCH_ROWS: Final = 600
 _MOST_ROWS: Final = 1 << 31
 
 
@@ -56,6 +57,8 @@ class TableSample:
         families: The families of the table, with their options.
         rows: The rows, sorted.
         share: How many rows the table has for each object of the model.
+        is_claimed: Whether the rows are claims of a unique index, which are written one by one.
+        starts: The row keys before which rows of the table are left out.
     """
 
     table: str
@@ -63,12 +66,14 @@ class TableSample:
     families: tuple[FamilyDescriptor, ...]
     rows: tuple[Row, ...]
     share: float
+    is_claimed: bool = False
+    starts: frozenset[bytes] = frozenset()
 
     def sequences(self, of_rows: float) -> dict[bytes, int]:
         """Return the number of the write of each row, as a region with so many rows counts them.
 
         Rows with guards are written one by one, others in batches: those of one timestamp, and
-        about 100 entries of an index.
+        about 1,000 entries of an index.
         """
         is_guarded = any(each.name == GUARD_FAMILY for each in self.families)
         written = sorted(
@@ -80,7 +85,7 @@ class TableSample:
         for place, (time_ms, key) in enumerate(written):
             of_time += time_ms != last_ms
             last_ms = time_ms
-            if is_guarded:
+            if is_guarded or self.is_claimed:
                 numbers[key] = 1 + int(place * step)
             else:
                 numbers[key] = 1 + int(place * step) // _BATCH if self.index else of_time
@@ -153,20 +158,30 @@ def table_sample(engine: Engine, model: type[Model], *, rows: int) -> list[Table
     """
     samples = []
     for table, index in _tables(engine, model):
-        read = runtime_of(engine).run_as_is(_spread_rows(table, rows))
-        if not read and not index:
+        stretches = runtime_of(engine).run_as_is(_stretches(table, rows))
+        if not stretches and not index:
             raise ConfigurationError(
                 "the table has no rows to sample",
                 table=table,
                 fix="leave out the sample, or give rows as a CSV file",
             )
-        samples.append(TableSample(table, index, _families(engine, table), tuple(read), 1.0))
+        read = tuple(row for stretch in stretches for row in stretch)
+        starts = frozenset(stretch[0].key for stretch in stretches)
+        samples.append(
+            TableSample(
+                table, index, _families(engine, table), read, 1.0, _is_unique(model, index), starts
+            )
+        )
     return samples
 
 
 def _tables(engine: Engine, model: type[Model]) -> list[tuple[str, str]]:
     schema = schema_in_use(engine, model)
     return [(schema.table, ""), *((each.table, each.name) for each in schema.indexes)]
+
+
+def _is_unique(model: type[Model], index: str) -> bool:
+    return any(each.name == index and each.unique for each in model.__schema__.indexes)
 
 
 def _families(engine: Engine, table: str) -> tuple[FamilyDescriptor, ...]:
@@ -178,22 +193,27 @@ def _all_rows(table: str) -> Protocol[list[Row]]:
     return rows
 
 
-def _spread_rows(table: str, rows: int) -> Protocol[list[Row]]:
+def _stretches(table: str, rows: int) -> Protocol[list[list[Row]]]:
     """Read stretches of neighbouring rows from all parts of every region, as many rows in all."""
     regions = yield from ask(ListRegions(table))
-    read: dict[bytes, Row] = {}
+    wanted = math.ceil(rows / len(regions))
+    stretches: list[list[Row]] = []
     for region in regions:
         bounds = KeyRange(region.start, region.stop)
         last = yield from _rows(Scan(table, bounds, reverse=True), 1)
         if not last:
             continue
         (first,) = yield from _rows(Scan(table, bounds), 1)
-        starts = between(first.key, last[0].key, _STRETCHES)
-        for start in starts:
-            wanted = Scan(table, KeyRange(start, region.stop), caching_rows=_FETCHED_ROWS)
-            stretch = yield from _rows(wanted, 1 + math.ceil(rows / len(regions) / len(starts)))
-            read.update((row.key, row) for row in stretch)
-    return [read[key] for key in sorted(read)]
+        starts = between(first.key, last[0].key, max(2, min(_STRETCHES, wanted // _STRETCH_ROWS)))
+        after, left = first.key, wanted
+        for place, start in enumerate(starts):
+            # Keys that look far apart may be close together: no row is read twice.
+            scan = Scan(table, KeyRange(max(start, after), region.stop), caching_rows=_FETCHED_ROWS)
+            stretch = yield from _rows(scan, math.ceil(left / (len(starts) - place)))
+            if stretch:
+                stretches.append(stretch)
+                after, left = stretch[-1].key + b"\0", left - len(stretch)
+    return stretches
 
 
 def between(first: bytes, last: bytes, count: int) -> list[bytes]:
@@ -237,7 +257,8 @@ def _stored(
         for table, index in _tables(engine, model):
             rows = runtime_of(engine).run_as_is(_all_rows(table))
             share, families = len(rows) / max(1, len(objects)), _families(engine, table)
-            samples.append(TableSample(table, index, families, tuple(rows), share))
+            is_claimed = _is_unique(model, index)
+            samples.append(TableSample(table, index, families, tuple(rows), share, is_claimed))
         return samples
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -102,6 +102,7 @@ def sample_blocks(
     *,
     block_bytes: int = BLOCK_BYTES,
     most_cells: int,
+    starts: Collection[bytes] = (),
     kinds: Sequence[tuple[str, str]] = ALL_KINDS,
 ) -> BlockSample:
     """Measure blocks of cells.
@@ -112,9 +113,10 @@ def sample_blocks(
         cells: The cells of one family, sorted.
         block_bytes: The block size of the family, in bytes without encoding.
         most_cells: About how many cells are measured.
+        starts: The row keys before which cells of the table are left out: no block goes across.
         kinds: The encodings and compressions.
     """
-    blocks = [*_blocks(cells, block_bytes)]
+    blocks = [*_blocks(cells, block_bytes, starts)]
     every = max(1, math.ceil(len(cells) / most_cells))
     chosen = blocks[:: every if len(blocks) > every else 1]
     sizes = dict.fromkeys(kinds, 0.0)
@@ -141,11 +143,14 @@ def _unencoded_bytes(cell: FileCell) -> int:
     return cell.size_bytes + len(variable_int(cell.sequence))
 
 
-def _blocks(cells: Sequence[FileCell], block_bytes: int) -> Iterator[list[FileCell]]:
+def _blocks(
+    cells: Sequence[FileCell], block_bytes: int, starts: Collection[bytes]
+) -> Iterator[list[FileCell]]:
     block: list[FileCell] = []
     size = 0
     for cell in cells:
-        if size >= block_bytes:
+        is_apart = bool(block) and cell.row in starts and cell.row != block[-1].row
+        if size >= block_bytes or is_apart:
             yield block
             block, size = [], 0
         block.append(cell)
