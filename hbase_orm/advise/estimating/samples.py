@@ -40,7 +40,7 @@ _START_MS: Final = 1_767_225_600_000  # 2026-01-01: a fixed time, so that two ru
 _MS: Final = timedelta(milliseconds=1)
 _FETCHED_ROWS: Final = 1_000
 _FLUSHED_ROWS: Final = 1_000
-_BATCH: Final = 1_000  # entries of an index that are written together
+_BATCH: Final = 100  # entries of an index that are written together
 _MOST_OF_REGION: Final = 50_000_000
 _STRETCHES: Final = 16  # of each region, at most
 _STRETCH_ROWS: Final = 600
@@ -73,22 +73,27 @@ class TableSample:
         """Return the number of the write of each row, as a region with so many rows counts them.
 
         Rows with guards are written one by one, others in batches: those of one timestamp, and
-        about 1,000 entries of an index.
+        about 100 entries of an index.
         """
         is_guarded = any(each.name == GUARD_FAMILY for each in self.families)
         written = sorted(
             (max(cell.timestamp_ms for cell in row.cells.values()), row.key) for row in self.rows
         )
-        step = max(1.0, min(of_rows, _MOST_OF_REGION) / max(1, len(self.rows)))
+        first_ms, last_ms = written[0][0] if written else 0, written[-1][0] if written else 0
+        # A load goes on evenly: what part of its time has passed, that part of the rows is written.
+        of_region = min(of_rows, _MOST_OF_REGION)
+        per_ms, step = of_region / max(1, last_ms - first_ms), of_region / max(1, len(written))
         numbers: dict[bytes, int] = {}
-        last_ms, of_time = -1, 0
-        for place, (time_ms, key) in enumerate(written):
-            of_time += time_ms != last_ms
-            last_ms = time_ms
+        before_ms, of_time, within = -1, 0, 0
+        for time_ms, key in written:
+            within = within + 1 if time_ms == before_ms else 0
+            of_time += time_ms != before_ms
+            before_ms = time_ms
+            place = int((time_ms - first_ms) * per_ms + within * step)
             if is_guarded or self.is_claimed:
-                numbers[key] = 1 + int(place * step)
+                numbers[key] = 1 + place
             else:
-                numbers[key] = 1 + int(place * step) // _BATCH if self.index else of_time
+                numbers[key] = 1 + place // _BATCH if self.index else of_time
         return numbers
 
 
