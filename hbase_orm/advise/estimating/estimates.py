@@ -13,6 +13,7 @@ from hbase_orm.advise.estimating.memstores import (
     heap_bytes,
     wal_bytes,
 )
+from hbase_orm.advise.estimating.notes import notes_of
 from hbase_orm.advise.estimating.samples import (
     DEFAULT_SAMPLE_ROWS,
     TableSample,
@@ -126,6 +127,7 @@ class SizeEstimate:
         tables: The table of the model, and those of its indexes.
         wal_bytes_per_s: What the write-ahead logs grow in a second, all replicas apart.
         savings: What other declarations would save, the largest first.
+        notes: What is not counted, or badly known, as sentences.
     """
 
     model: str
@@ -136,6 +138,7 @@ class SizeEstimate:
     tables: tuple[TableEstimate, ...]
     wal_bytes_per_s: float
     savings: tuple[Saving, ...]
+    notes: tuple[str, ...]
 
     @property
     def file_bytes(self) -> float:
@@ -199,6 +202,7 @@ def estimate(
     """
     count = _checked(model, rows, sample, sample_rows, writes_per_s)
     wanted = min(sample_rows, count)
+    sample = Path(sample) if isinstance(sample, str) else sample
     if sample is None:
         source = "made-up rows"
         samples = made_up_sample(
@@ -208,9 +212,8 @@ def estimate(
         samples = table_sample(sample, model, rows=wanted)
         source = f"the table {samples[0].table}"
     else:
-        path = Path(sample)
-        source = path.name
-        samples = csv_sample(model, path, rows=wanted, rows_per_s=writes_per_s)
+        source = sample.name
+        samples = csv_sample(model, sample, rows=wanted, rows_per_s=writes_per_s)
     tables = tuple(_table(each, count, is_old=is_old) for each in samples)
     entries = sum(each.rows * len(each.families) for each in tables) * WAL_ENTRY_BYTES
     logged = sum(family.wal_bytes for table in tables for family in table.families) + entries
@@ -222,7 +225,10 @@ def estimate(
         writes_per_s=writes_per_s,
         tables=tables,
         wal_bytes_per_s=logged / count * writes_per_s,
-        savings=savings_of(samples, count, most_cells=MOST_CELLS // 2, is_old=is_old),
+        savings=savings_of(
+            model.__schema__, samples, count, most_cells=MOST_CELLS // 2, is_old=is_old
+        ),
+        notes=tuple(notes_of(model, samples, sample, values or {})),
     )
 
 

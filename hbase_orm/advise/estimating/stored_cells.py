@@ -45,6 +45,11 @@ class FileCell(NamedTuple):
     sequence: int = 0
 
     @property
+    def column(self) -> bytes:
+        """`family:qualifier`."""
+        return b"%b:%b" % (self.family, self.qualifier)
+
+    @property
     def key_bytes(self) -> int:
         """The length of the key."""
         return KEY_BYTES + len(self.row) + len(self.family) + len(self.qualifier)
