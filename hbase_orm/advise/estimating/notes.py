@@ -42,7 +42,7 @@ def notes_of(
     if not isinstance(sample, Engine):
         left = [name for name in _optional_fields(model) if name not in given]
         yield from _named("with their defaults, None in no cell", left)
-        unseen = [each.name for each in (*schema.counters, *schema.dynamics)]
+        unseen = {each.name for each in schema.counters} | {each.name for each in schema.dynamics}
         yield from _named("not counted, as only a sample of the table has them", unseen)
     for each in schema.families:
         if each.versions > 1:

@@ -86,7 +86,7 @@ def _tried(schema: TableSchema, families: Sequence[_Family]) -> Iterator[tuple[s
     for kind in _OPTIONS:
         yield (
             f'Family(block_encoding="{kind[0]}", compression="{kind[1]}")',
-            _saved(declared, lambda each, to=kind: each.size(kind=to)),
+            sum(each.bytes - each.size(kind=kind) for each in declared),
         )
     yield (
         f"{' and '.join(_SMALLEST)} for guards and index tables, by alter in the HBase shell",
