@@ -30,18 +30,21 @@ class ChangedCells:
     Attributes:
         named: The columns with a declared name: names of dynamic columns are data.
         packable: The columns that could stand in one cell: no counter, and none of an index.
+        numeric: The columns of which every value is a whole number as text, on average longer than
+            in binary.
     """
 
     named: frozenset[bytes]
     packable: frozenset[bytes]
+    numeric: frozenset[bytes]
 
     @classmethod
-    def of(cls, schema: TableSchema) -> Self:
-        """Return the changes for a model."""
+    def of(cls, schema: TableSchema, cells: Iterable[FileCell]) -> Self:
+        """Return the changes for a model; its cells show which texts are numbers."""
         plain = {each.column for each in schema.columns}
         indexed = {each.column for index in schema.indexes for each in index.columns}
         named = {each.column for each in schema.column_by_name.values()}
-        return cls(frozenset(named), frozenset(plain - indexed))
+        return cls(frozenset(named), frozenset(plain - indexed), _numeric_columns(cells))
 
     def with_short_names(self, cells: list[FileCell]) -> list[FileCell]:
         """Return the cells with families and declared qualifiers of one letter."""
@@ -61,23 +64,22 @@ class ChangedCells:
     def with_packed_columns(self, cells: list[FileCell]) -> list[FileCell]:
         """Return the cells with one cell for the columns that can be packed.
 
-        Its value has two bytes more for each of them.
+        Its value has the lengths of them, too.
         """
         changed = []
         for row in rows_of(cells):
             packed = [each for each in row if each.column in self.packable]
             if packed:
-                value = b"".join(len(each.value).to_bytes(2, "big") + each.value for each in packed)
+                value = b"".join(_length(each.value) + each.value for each in packed)
                 changed.append(packed[0]._replace(qualifier=b"p", value=value))
             changed += (each for each in row if each.column not in self.packable)
         return changed
 
     def with_binary_numbers(self, cells: list[FileCell]) -> list[FileCell]:
         """Return the cells with whole numbers in 8 bytes where they are texts."""
-        numeric = _numeric_columns(cells)
         return [
             each._replace(value=int(each.value).to_bytes(_INT_BYTES, "big", signed=True))
-            if each.qualifier in numeric
+            if each.column in self.numeric
             else each
             for each in cells
         ]
@@ -96,17 +98,22 @@ def _short_names() -> Iterable[bytes]:
             yield bytes(letters)
 
 
-def _numeric_columns(cells: Iterable[FileCell]) -> set[bytes]:
-    """Return the columns of which every value is a whole number as text, longer than in binary."""
+def _length(value: bytes) -> bytes:
+    """Return the length of a value as MessagePack stores it."""
+    size = next(size for size in (1, 2, 4) if not len(value) >> 8 * size)
+    return b"\xc4" + len(value).to_bytes(size, "big")
+
+
+def _numeric_columns(cells: Iterable[FileCell]) -> frozenset[bytes]:
     sizes: dict[bytes, list[int]] = {}
     others: set[bytes] = set()
     for each in cells:
         if _NUMBER.fullmatch(each.value) and abs(int(each.value)) < 1 << 63:
-            sizes.setdefault(each.qualifier, []).append(len(each.value))
+            sizes.setdefault(each.column, []).append(len(each.value))
         else:
-            others.add(each.qualifier)
-    return {
-        name
-        for name, lengths in sizes.items()
-        if name not in others and sum(lengths) > _INT_BYTES * len(lengths)
-    }
+            others.add(each.column)
+    return frozenset(
+        column
+        for column, lengths in sizes.items()
+        if column not in others and sum(lengths) > _INT_BYTES * len(lengths)
+    )

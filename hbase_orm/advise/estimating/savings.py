@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import Final
 
 from hbase_orm.advise.estimating.changed_cells import SHORTER_BYTES, Change, ChangedCells
@@ -64,7 +65,7 @@ def _tried(schema: TableSchema, families: Sequence[_Family]) -> Iterator[tuple[s
     """Yield what is tried, and what it saves."""
     declared = [each for each in families if each.is_declared]
     others = [each for each in families if not each.is_declared]
-    changed = ChangedCells.of(schema)
+    changed = ChangedCells.of(schema, chain.from_iterable(each.cells for each in declared))
     yield (
         "names of one letter for families and qualifiers",
         _saved(declared, lambda each: each.size(changed.with_short_names)),
@@ -101,10 +102,15 @@ def _saved(families: Iterable[_Family], changed: Callable[[_Family], float]) -> 
 @dataclass(frozen=True)
 class _Family:
     options: FamilyDescriptor
-    cells: list[FileCell]
+    stretches: list[list[FileCell]]
     scale: float
     most_cells: int
     is_declared: bool  # so it does not hold guards or index entries
+
+    @property
+    def cells(self) -> Iterator[FileCell]:
+        """All cells."""
+        return chain.from_iterable(self.stretches)
 
     @cached_property
     def bytes(self) -> float:
@@ -113,21 +119,24 @@ class _Family:
 
     def size(self, change: Change | None = None, *, kind: tuple[str, str] | None = None) -> float:
         """Return the size of the store files, after a change of the cells or other options."""
-        cells = self.cells if change is None else change(self.cells)
+        stretches = self.stretches
+        if change is not None:
+            stretches = [change(cells) for cells in stretches]
         kind = kind or (
             self.options.block_encoding,
             "NONE" if self.options.compression == "NONE" else "GZ",
         )
         sample = sample_blocks(
-            cells,
+            stretches,
             block_bytes=self.options.block_size_bytes,
             most_cells=self.most_cells,
             kinds=(kind,),
         )
         rows = len({each.row for each in self.cells})
+        cells = sum(map(len, stretches))
         bloom = self.options.bloom if self.options.bloom in {"NONE", "ROWCOL"} else "ROW"
         return sample.file_size(
-            *kind, cells=len(cells) * self.scale, rows=rows * self.scale, bloom=bloom
+            *kind, cells=cells * self.scale, rows=rows * self.scale, bloom=bloom
         ).total
 
 
@@ -145,7 +154,7 @@ def _families(
         for each in sample.families:
             yield _Family(
                 each,
-                cells_of(sample.rows, each.name, numbers),
+                [cells_of(stretch, each.name, numbers) for stretch in sample.stretches],
                 of_table / max(1, len(sample.rows)),
                 most_cells,
                 is_declared=not sample.index and each.name in schema.family_names,

@@ -102,7 +102,7 @@ class BlockSample:
 
 
 def sample_blocks(
-    cells: Sequence[FileCell],
+    stretches: Sequence[Sequence[FileCell]],
     *,
     block_bytes: int = BLOCK_BYTES,
     most_cells: int,
@@ -110,19 +110,20 @@ def sample_blocks(
 ) -> BlockSample:
     """Measure blocks of cells.
 
-    Of many cells only stretches of neighbours are measured, which are spread over all of them.
+    Of many cells only some blocks are measured, which are spread over all of them.
 
     Args:
-        cells: The cells of one family, sorted.
+        stretches: The cells of one family, sorted: pieces that are apart in the table. No block has
+            cells of two of them.
         block_bytes: The block size of the family, in bytes without encoding.
         most_cells: About how many cells are measured.
         kinds: The encodings and compressions.
     """
-    chosen = _chosen(cells, block_bytes, "NONE", most_cells)
+    chosen = _chosen(stretches, block_bytes, "NONE", most_cells)
     measured = [cell for block in chosen for cell in block]
     sizes: dict[tuple[str, str], float] = {}
     for encoding in dict.fromkeys(encoding for encoding, _ in kinds):
-        own = _chosen(cells, block_bytes, encoding, most_cells)
+        own = _chosen(stretches, block_bytes, encoding, most_cells)
         scale = len(measured) / max(1, sum(map(len, own)))
         encoded = [ENCODINGS[encoding](block) for block in own]
         for compression, size in _COMPRESSED.items():
@@ -134,10 +135,14 @@ def sample_blocks(
 
 
 def _chosen(
-    cells: Sequence[FileCell], block_bytes: int, encoding: str, most_cells: int
+    stretches: Sequence[Sequence[FileCell]], block_bytes: int, encoding: str, most_cells: int
 ) -> list[list[FileCell]]:
-    blocks = divided(cells, block_bytes, encoding)
-    every = max(1, math.ceil(len(cells) / most_cells))
+    blocks: list[list[FileCell]] = []
+    for cells in stretches:
+        own = divided(cells, block_bytes, encoding)
+        # The last block is cut off where the stretch ends, and would compress badly.
+        blocks += own[:-1] if len(own) > 1 and len(stretches) > 1 else own
+    every = max(1, math.ceil(sum(map(len, stretches)) / most_cells))
     return blocks[:: every if len(blocks) > every else 1]
 
 

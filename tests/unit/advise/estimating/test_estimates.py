@@ -24,7 +24,7 @@ from hbase_orm import (
 )
 from hbase_orm.advise.estimating import SizeEstimate, estimate
 from hbase_orm.advise.estimating.changed_cells import ChangedCells
-from hbase_orm.advise.estimating.samples import between, table_sample
+from hbase_orm.advise.estimating.samples import table_sample
 from hbase_orm.advise.estimating.stored_cells import cells_of
 from hbase_orm.errors import ConfigurationError, SchemaError
 from tests.support.typical_models import Customer, Entity, Payment
@@ -159,8 +159,8 @@ def test_only_the_cells_that_a_declaration_changes_save() -> None:
                 session.add(row)
             session.flush()
         (own, *_) = table_sample(engine, Everything, rows=1_000)
-    changed = ChangedCells.of(Everything.__schema__)
     cells = cells_of(own.rows, b"data", {})[:5]
+    changed = ChangedCells.of(Everything.__schema__, cells)
 
     assert [each.qualifier for each in cells] == [
         b"city", b"country", b"note", b"tag:first", b"tag:second"
@@ -169,7 +169,7 @@ def test_only_the_cells_that_a_declaration_changes_save() -> None:
         b"d:a", b"d:b", b"d:c", b"d:tag:first", b"d:tag:second"
     ]  # fmt: skip
     assert [(each.qualifier, each.value) for each in changed.with_packed_columns(cells)] == [
-        (b"p", b"\0\6Norway\0\1x"),
+        (b"p", b"\xc4\6Norway\xc4\1x"),
         (b"city", b"Oslo"),
         (b"tag:first", b"1"),
         (b"tag:second", b"2"),
@@ -211,14 +211,9 @@ def test_a_real_table_is_sampled_in_all_its_parts() -> None:
         with pytest.raises(ConfigurationError, match="no rows to sample"):
             estimate(IndexedOrder, rows=10, sample=engine)
 
-    assert whole.sampled == 4_000
+    assert 3_900 < whole.sampled <= 4_000
     assert 300 < result.sampled <= 500
     assert result.file_bytes == pytest.approx(whole.file_bytes, rel=0.1)
-
-
-def test_keys_between_two_keys_are_spread_evenly() -> None:
-    assert between(b"\x00", b"\x40", 4) == [b"\x00", b"\x10", b"\x20", b"\x30"]
-    assert between(b"a", b"a", 4) == [b"a"]
 
 
 @pytest.mark.parametrize(
