@@ -10,6 +10,11 @@ from typing import Any, Final
 
 from hbase_orm.advise.estimating.csv_objects import csv_arguments
 from hbase_orm.advise.estimating.spread_rows import read_rows, spread_rows
+from hbase_orm.advise.estimating.write_numbers import (
+    numbers_of_batches,
+    numbers_of_entries,
+    numbers_of_single_writes,
+)
 from hbase_orm.binding.url import EngineOptions
 from hbase_orm.errors import ConfigurationError
 from hbase_orm.gateway.memory.gateway import MemoryGateway
@@ -29,8 +34,6 @@ DEFAULT_TABLE_ROWS: Final = 20_000
 _START_MS: Final = 1_767_225_600_000  # 2026-01-01: a fixed time, so that two runs are equal
 _MS: Final = timedelta(milliseconds=1)
 _FLUSHED_ROWS: Final = 1_000
-_BATCH: Final = 100  # entries of an index that are written together
-_MOST_OF_REGION: Final = 50_000_000
 _MOST_ROWS: Final = 1 << 31
 
 
@@ -44,6 +47,7 @@ class TableSample:
         families: The families of the table, with their options.
         stretches: The rows, sorted: in one piece or several, which are apart in the table.
         share: How many rows the table has for each object of the model.
+        is_thinned: Whether the table has other rows, which were written between these.
     """
 
     table: str
@@ -51,34 +55,20 @@ class TableSample:
     families: tuple[FamilyDescriptor, ...]
     stretches: tuple[tuple[Row, ...], ...]
     share: float
+    is_thinned: bool = False
 
     @property
     def rows(self) -> list[Row]:
         """All rows, sorted."""
         return [row for stretch in self.stretches for row in stretch]
 
-    def sequences(self, of_rows: float) -> dict[bytes, int]:
-        """Return the number of the write of each row, as a region with so many rows counts them.
-
-        Rows with guards are written one by one, others in batches: those of one timestamp, and
-        about 100 entries of an index.
-        """
-        rows = self.rows
-        is_guarded = any(each.name == GUARD_FAMILY for each in self.families)
-        written = sorted(
-            (max(cell.timestamp_ms for cell in row.cells.values()), row.key) for row in rows
-        )
-        step = max(1.0, min(of_rows, _MOST_OF_REGION) / max(1, len(rows)))
-        numbers: dict[bytes, int] = {}
-        last_ms, of_time = -1, 0
-        for place, (time_ms, key) in enumerate(written):
-            of_time += time_ms != last_ms
-            last_ms = time_ms
-            if is_guarded:
-                numbers[key] = 1 + int(place * step)
-            else:
-                numbers[key] = 1 + int(place * step) // _BATCH if self.index else of_time
-        return numbers
+    def sequences(self, of_rows: float) -> dict[tuple[bytes, int], int]:
+        """Return the numbers of the writes by row key and timestamp, in a table of so many rows."""
+        if self.index:
+            return numbers_of_entries(self.rows, of_rows)
+        if any(each.name == GUARD_FAMILY for each in self.families):
+            return numbers_of_single_writes(self.rows, of_rows)
+        return numbers_of_batches(self.rows, of_rows, is_thinned=self.is_thinned)
 
 
 class _SteppingClock:
@@ -155,7 +145,8 @@ def table_sample(engine: Engine, model: type[Model], *, rows: int) -> list[Table
                 fix="leave out --sample-table, or give rows as a CSV file",
             )
         stretches = tuple(map(tuple, read))
-        samples.append(TableSample(table, index, _families(engine, table), stretches, 1.0))
+        families = _families(engine, table)
+        samples.append(TableSample(table, index, families, stretches, 1.0, is_thinned=True))
     return samples
 
 
