@@ -47,6 +47,7 @@ class TableSample:
         families: The families of the table, with their options.
         stretches: The rows, sorted: in one piece or several, which are apart in the table.
         share: How many rows the table has for each object of the model.
+        is_unique: Whether the rows are claims of a unique index.
         is_thinned: Whether the table has other rows, which were written between these.
     """
 
@@ -55,6 +56,7 @@ class TableSample:
     families: tuple[FamilyDescriptor, ...]
     stretches: tuple[tuple[Row, ...], ...]
     share: float
+    is_unique: bool = False
     is_thinned: bool = False
 
     @property
@@ -64,10 +66,10 @@ class TableSample:
 
     def sequences(self, of_rows: float) -> dict[tuple[bytes, int], int]:
         """Return the numbers of the writes by row key and timestamp, in a table of so many rows."""
+        if self.is_unique or any(each.name == GUARD_FAMILY for each in self.families):
+            return numbers_of_single_writes(self.rows, of_rows)
         if self.index:
             return numbers_of_entries(self.rows, of_rows)
-        if any(each.name == GUARD_FAMILY for each in self.families):
-            return numbers_of_single_writes(self.rows, of_rows)
         return numbers_of_batches(self.rows, of_rows, is_thinned=self.is_thinned)
 
 
@@ -109,7 +111,7 @@ def made_up_sample(
         raise ConfigurationError(
             error.text,
             **error.details,
-            fix="give rows as a CSV file (--sample), or sample the table (--sample-table)",
+            fix="give rows as a CSV file (--sample FILE), or sample the table (--sample table)",
         ) from error
     return _stored(model, arguments, rows_per_s / step)
 
@@ -142,17 +144,24 @@ def table_sample(engine: Engine, model: type[Model], *, rows: int) -> list[Table
             raise ConfigurationError(
                 "the table has no rows to sample",
                 table=table,
-                fix="leave out --sample-table, or give rows as a CSV file",
+                fix="leave out the sample, or give rows as a CSV file",
             )
         stretches = tuple(map(tuple, read))
         families = _families(engine, table)
-        samples.append(TableSample(table, index, families, stretches, 1.0, is_thinned=True))
+        is_unique = _is_unique(model, index)
+        samples.append(
+            TableSample(table, index, families, stretches, 1.0, is_unique, is_thinned=True)
+        )
     return samples
 
 
 def _tables(engine: Engine, model: type[Model]) -> list[tuple[str, str]]:
     schema = schema_in_use(engine, model)
     return [(schema.table, ""), *((each.table, each.name) for each in schema.indexes)]
+
+
+def _is_unique(model: type[Model], index: str) -> bool:
+    return any(each.name == index and each.unique for each in model.__schema__.indexes)
 
 
 def _families(engine: Engine, table: str) -> tuple[FamilyDescriptor, ...]:
@@ -180,7 +189,8 @@ def _stored(
         for table, index in _tables(engine, model):
             rows = runtime_of(engine).run_as_is(read_rows(table, KeyRange(), _MOST_ROWS))
             share, families = len(rows) / max(1, len(objects)), _families(engine, table)
-            samples.append(TableSample(table, index, families, (tuple(rows),), share))
+            is_unique = _is_unique(model, index)
+            samples.append(TableSample(table, index, families, (tuple(rows),), share, is_unique))
         return samples
 
 

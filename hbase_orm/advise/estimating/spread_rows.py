@@ -20,13 +20,14 @@ from hbase_orm.ops import (
 )
 
 STRETCHES: Final = 16
-"""How many stretches of neighbouring rows are read of a table."""
+"""How many stretches of neighbouring rows are read of a table, at most."""
 
 _PROBES: Final = 16  # places of a region where keys are read first
 _PROBED_ROWS: Final = 8
 _FETCHED_ROWS: Final = 1_000
 _FIRST_ROWS: Final = 10  # they show how large rows are
 _FETCHED_BYTES: Final = 1 << 20
+_STRETCH_ROWS: Final = 600  # small ones fill half a block
 _STRETCH_BYTES: Final = 1 << 20  # 16 blocks of the default size
 
 
@@ -43,20 +44,25 @@ def spread_rows(table: str, rows: int) -> Protocol[list[list[Row]]]:
         The stretches, in order. No row is in two of them.
     """
     regions = yield from ask(ListRegions(table))
-    chosen = regions[:: max(1, math.ceil(len(regions) / STRETCHES))]
-    of_region = math.ceil(STRETCHES / len(chosen))
-    most = max(1, math.ceil(rows / of_region / len(chosen)))
-    stretches: list[list[Row]] = []
-    for region in chosen:
+    count = max(2, min(STRETCHES, rows // _STRETCH_ROWS))
+    chosen = regions[:: math.ceil(len(regions) / count)]
+    of_region = math.ceil(count / len(chosen))
+    left, stretches = rows, list[list[Row]]()
+    for place, region in enumerate(chosen):
         starts = yield from _starts(table, region, of_region)
-        for start in starts:
-            after = stretches[-1][-1].key + b"\0" if stretches else b""
+        most_of_region = left / (len(chosen) - place)
+        of_this, after = 0, b""
+        for number, start in enumerate(starts):
             bounds = KeyRange(max(start, after), region.stop)
             if bounds.is_empty:
                 break
+            # Keys that look far apart may be close together: no row is read twice.
+            most = math.ceil((most_of_region - of_this) / (len(starts) - number))
             stretch = yield from read_rows(table, bounds, most, most_bytes=_STRETCH_BYTES)
             if stretch:
                 stretches.append(stretch)
+                after, of_this = stretch[-1].key + b"\0", of_this + len(stretch)
+        left -= of_this
     return stretches
 
 

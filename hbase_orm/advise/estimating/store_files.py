@@ -110,40 +110,30 @@ def sample_blocks(
 ) -> BlockSample:
     """Measure blocks of cells.
 
-    Of many cells only some blocks are measured, which are spread over all of them.
+    Of many cells only some blocks are encoded, which are spread over all of them.
 
     Args:
         stretches: The cells of one family, sorted: pieces that are apart in the table. No block has
             cells of two of them.
         block_bytes: The block size of the family, in bytes without encoding.
-        most_cells: About how many cells are measured.
+        most_cells: About how many cells are encoded.
         kinds: The encodings and compressions.
     """
-    chosen = _chosen(stretches, block_bytes, "NONE", most_cells)
-    measured = [cell for block in chosen for cell in block]
+    cells = [cell for stretch in stretches for cell in stretch]
+    size = sum(map(_unencoded_bytes, cells))
+    every = max(1, math.ceil(len(cells) / most_cells))
     sizes: dict[tuple[str, str], float] = {}
     for encoding in dict.fromkeys(encoding for encoding, _ in kinds):
-        own = _chosen(stretches, block_bytes, encoding, most_cells)
-        scale = len(measured) / max(1, sum(map(len, own)))
-        encoded = [ENCODINGS[encoding](block) for block in own]
-        for compression, size in _COMPRESSED.items():
+        blocks = [each for cells in stretches for each in divided(cells, block_bytes, encoding)]
+        chosen = blocks[:: every if len(blocks) > every else 1]
+        # Bytes, not cells: some stretches may have larger cells than others.
+        scale = size / max(1, sum(_unencoded_bytes(cell) for block in chosen for cell in block))
+        encoded = [ENCODINGS[encoding](block) for block in chosen]
+        for compression, compressed_bytes in _COMPRESSED.items():
             if (encoding, compression) in kinds:
-                sizes[encoding, compression] = sum(map(size, encoded)) * scale
-    rows = [of_row[0].row for of_row in rows_of(measured)]
-    full = sum(map(_unencoded_bytes, measured)) / block_bytes
-    return BlockSample(len(measured), len(rows), full, sum(map(len, rows)), sizes)
-
-
-def _chosen(
-    stretches: Sequence[Sequence[FileCell]], block_bytes: int, encoding: str, most_cells: int
-) -> list[list[FileCell]]:
-    blocks: list[list[FileCell]] = []
-    for cells in stretches:
-        own = divided(cells, block_bytes, encoding)
-        # The last block is cut off where the stretch ends, and would compress badly.
-        blocks += own[:-1] if len(own) > 1 and len(stretches) > 1 else own
-    every = max(1, math.ceil(sum(map(len, stretches)) / most_cells))
-    return blocks[:: every if len(blocks) > every else 1]
+                sizes[encoding, compression] = sum(map(compressed_bytes, encoded)) * scale
+    keys = [of_row[0].row for of_row in rows_of(cells)]
+    return BlockSample(len(cells), len(keys), size / block_bytes, sum(map(len, keys)), sizes)
 
 
 def on_disk_bytes(data: float) -> float:

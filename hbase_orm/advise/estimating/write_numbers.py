@@ -12,14 +12,14 @@ from typing import Final
 from hbase_orm.ops import Row
 
 _MOST_OF_REGION: Final = 50_000_000
-_ENTRIES_OF_WRITE: Final = 100  # of an index, written together
+_ENTRIES_OF_WRITE: Final = 1_000  # of an index, written together
 _STEPS: Final = 50  # of a bisection
 
 
 def numbers_of_single_writes(
     rows: Sequence[Row], of_rows: float, rows_of_write: int = 1
 ) -> dict[tuple[bytes, int], int]:
-    """Return the numbers if rows are written one by one, as those with guards are.
+    """Return the numbers if rows are written one by one, as those with guards and claims are.
 
     Args:
         rows: The sampled rows.
@@ -39,7 +39,7 @@ def numbers_of_single_writes(
 
 
 def numbers_of_entries(rows: Sequence[Row], of_rows: float) -> dict[tuple[bytes, int], int]:
-    """Return the numbers of index entries, of which about 100 are written at once."""
+    """Return the numbers of index entries, of which about 1,000 are written at once."""
     return numbers_of_single_writes(rows, of_rows, _ENTRIES_OF_WRITE)
 
 

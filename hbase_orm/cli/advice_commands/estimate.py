@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext
-from pathlib import Path
 
 import click
 
@@ -25,14 +24,9 @@ from hbase_orm.session import connect
 )
 @click.option(
     "--sample",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Measure the rows of this CSV file, whose first line names the fields.",
-)
-@click.option(
-    "--sample-table",
-    is_flag=True,
-    help="Measure rows of the models' tables. Needs a URL.",
+    metavar="FILE|table",
+    help="Measure the rows of this CSV file, whose first line names the fields; or, with the word "
+    "table, rows of the models' tables, which needs a URL.",
 )
 @click.option(
     "--sample-rows",
@@ -59,8 +53,7 @@ def estimate_command(
     *,
     models: tuple[type[Model], ...],
     rows: float,
-    sample: Path | None,
-    sample_table: bool,
+    sample: str | None,
     sample_rows: int | None,
     writes_per_second: float,
     old: bool,
@@ -76,11 +69,10 @@ def estimate_command(
     Examples:
       hbase-orm estimate shop.models:Order --rows 1e9
       hbase-orm estimate shop.models:Order --rows 1e9 --sample orders.csv
-      hbase-orm --url hbase://127.0.0.1:9090 estimate shop.models --rows 5e8 --sample-table
+      hbase-orm --url hbase://127.0.0.1:9090 estimate shop.models --rows 5e8 --sample table
     """  # noqa: D301 -- click's mark, not an escape
-    if sample is not None and sample_table:
-        raise click.UsageError("--sample and --sample-table are two samples: give one of them.")
-    with connect(settings().require_url()) if sample_table else nullcontext() as engine:
+    of_table = sample == "table"
+    with connect(settings().require_url()) if of_table else nullcontext() as engine:
         results = [
             estimate(
                 model,

@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from hbase_orm import connect
 from hbase_orm.cli.errors import ExitCode
 from hbase_orm.cli.main import run
+from hbase_orm.testing import drop_store
+from tests.support.estimated_models import EstimatedObjects, Indexed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -53,8 +56,8 @@ def test_a_small_file_is_noted(tmp_path: Path, capsys: pytest.CaptureFixture[str
     [
         ((ORDER,), "Missing option '--rows'"),
         ((ORDER, "--rows", "-1"), "the number of rows is impossible"),
-        ((ORDER, "--rows", "10", "--sample-table"), "no URL was given"),
-        ((ORDER, "--rows", "10", "--sample", "x.csv", "--sample-table"), "give one of them"),
+        ((ORDER, "--rows", "10", "--sample", "table"), "no URL was given"),
+        ((ORDER, "--rows", "10", "--sample", "x.csv"), "the sample cannot be read"),
         (("nowhere.models", "--rows", "10"), "nowhere"),
     ],
 )
@@ -69,3 +72,17 @@ def test_wrong_calls_are_explained(
     assert run(["estimate", *arguments]) == ExitCode.USAGE
 
     assert text in capsys.readouterr().err
+
+
+def test_rows_of_a_table_are_measured(capsys: pytest.CaptureFixture[str]) -> None:
+    with connect("memory://estimated") as engine:
+        engine.create_tables(Indexed)
+        with engine.session() as session:
+            session.add_all(EstimatedObjects(Indexed, 50))
+
+    arguments = ["--url", "memory://estimated", "estimate", ORDER, "--rows", "1e6"]
+    assert run([*arguments, "--sample", "table", "--json"]) == ExitCode.OK
+
+    (answer,) = json.loads(capsys.readouterr().out)
+    drop_store("estimated")
+    assert (answer["sampled"], answer["source"]) == (50, "the table indexed")

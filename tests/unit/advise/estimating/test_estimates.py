@@ -274,5 +274,5 @@ def test_the_base_of_record_types_is_refused() -> None:
 
 
 def test_values_that_cannot_be_made_up_are_asked_for() -> None:
-    with pytest.raises(ConfigurationError, match=r"give rows as a CSV file \(--sample\)"):
+    with pytest.raises(ConfigurationError, match=r"give rows as a CSV file \(--sample FILE\)"):
         estimate(Customer, rows=10)

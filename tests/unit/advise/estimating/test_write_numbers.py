@@ -27,8 +27,8 @@ def test_rows_that_are_written_one_by_one_have_numbers_of_their_own() -> None:
     assert numbers[b"\0\0\0\2", 4] == 1
 
 
-def test_a_hundred_entries_of_an_index_are_written_at_once() -> None:
-    numbers = numbers_of_entries(rows_at([*range(250)]), 250)
+def test_a_thousand_entries_of_an_index_are_written_at_once() -> None:
+    numbers = numbers_of_entries(rows_at([*range(250)]), 2_500)
 
     assert [numbers[n.to_bytes(4, "big"), n] for n in (0, 99, 100, 249)] == [1, 1, 2, 3]
 
