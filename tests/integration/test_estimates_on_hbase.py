@@ -12,13 +12,23 @@ import pytest
 from hbase_orm import Engine, connect
 from hbase_orm.advise.estimating.block_encodings import ENCODINGS
 from hbase_orm.advise.estimating.estimates import SizeEstimate, estimate
-from hbase_orm.advise.estimating.store_files import ALL_KINDS, COMPRESSIONS
+from hbase_orm.advise.estimating.store_files import ALL_KINDS, BLOCK_BYTES, COMPRESSIONS, divided
 from hbase_orm.ops import ModifyFamily
 from hbase_orm.server import EmbeddedServer, ServerOptions
 from hbase_orm.session.engine import runtime_of
 from hbase_orm.testing.settings import TEST_SETTINGS
 from tests.integration.embedded import marks
-from tests.support.estimated_models import MAKERS, EstimatedObjects, Indexed, LongNames, Sparse
+from tests.support.estimated_models import (
+    LARGEST_LOADS,
+    MAKERS,
+    Indexed,
+    LongNames,
+    Metric,
+    Sparse,
+    Tagged,
+    load,
+)
+from tests.support.store_file_blocks import data_blocks, plain_cells
 
 pytestmark = [*marks(), pytest.mark.hbase]
 
@@ -49,9 +59,14 @@ def family_folders(server: EmbeddedServer, table: str) -> dict[str, list[Path]]:
     return folders
 
 
-def newest_file(folder: Path) -> int:
+def newest_file(folder: Path) -> Path | None:
     files = [each for each in folder.iterdir() if each.is_file() and "." not in each.name]
-    return max(files, key=lambda each: each.stat().st_mtime_ns).stat().st_size if files else 0
+    return max(files, key=lambda each: each.stat().st_mtime_ns, default=None)
+
+
+def newest_bytes(folder: Path) -> int:
+    file = newest_file(folder)
+    return file.stat().st_size if file else 0
 
 
 def flushed(server: EmbeddedServer, table: str) -> tuple[int, int]:
@@ -73,25 +88,24 @@ def compacted(
         runtime_of(engine).execute(ModifyFamily(table, family.encode(), changes))
     server.admin.major_compact(table)
     folders = family_folders(server, table)
-    return {family: sum(map(newest_file, folders[family])) for family in families}
+    return {family: sum(map(newest_bytes, folders[family])) for family in families}
 
 
 def misses(
-    server: EmbeddedServer, model: Any, *, rows: int, sample_rows: int, kinds: Sequence[Kind]
-) -> tuple[list[str], list[float]]:
+    server: EmbeddedServer, model: Any, *, rows: int, sample_rows: int | None, kinds: Sequence[Kind]
+) -> tuple[list[str], dict[str, float]]:
     """Load rows, flush and compact them; return what is estimated badly, and all ratios."""
     wrong: list[str] = []
-    ratios: list[float] = []
+    ratios: dict[str, float] = {}
 
     def compare(what: str, expected: float, real: float) -> None:
-        ratios.append(expected / real)
+        ratios[what] = expected / real
         if abs(expected - real) > 0.1 * real:
             wrong.append(f"{model.__name__} {what}: {real:,.0f} bytes, estimated {expected:,.0f}")
 
     with connect(server.url) as engine:
         engine.create_tables(model)
-        with engine.session() as session, session.bulk() as bulk:
-            bulk.add_all(EstimatedObjects(model, rows))
+        load(engine, model, rows)
         expected: SizeEstimate = estimate(model, rows=rows, sample=engine, sample_rows=sample_rows)
         for table in expected.tables:
             data, heap = flushed(server, table.table)
@@ -108,13 +122,39 @@ def misses(
     return wrong, ratios
 
 
-@pytest.mark.parametrize("model", [LongNames, Indexed, Sparse], ids=lambda model: model.__name__)
+@pytest.mark.parametrize("model", [LongNames, Indexed, Tagged], ids=lambda model: model.__name__)
 def test_files_and_memstores_are_as_estimated(server: EmbeddedServer, model: Any) -> None:
     kinds = [("NONE", "NONE"), ("FAST_DIFF", "NONE"), ("DIFF", "GZ")]
 
     wrong, _ = misses(server, model, rows=3_000, sample_rows=1_500, kinds=kinds)
 
     assert wrong == []
+
+
+@pytest.mark.parametrize("model", [Metric, Sparse], ids=lambda model: model.__name__)
+def test_blocks_are_byte_for_byte_those_of_hbase(server: EmbeddedServer, model: Any) -> None:
+    def blocks(encoding: str) -> list[bytes]:
+        compacted(server, engine, model.__schema__.table, ["d"], (encoding, "NONE"))
+        (folder,) = family_folders(server, model.__schema__.table)["d"]
+        file = newest_file(folder)
+        assert file is not None
+        return data_blocks(file)
+
+    with connect(server.url) as engine:
+        engine.create_tables(model)
+        load(engine, model, 2_500)
+        server.admin.flush(model.__schema__.table)
+        real = {encoding: blocks(encoding) for encoding in ENCODINGS}
+        engine.drop_tables(model)
+
+    cells = [cell for block in real["NONE"] for cell in plain_cells(block)]
+    for encoding, encode in ENCODINGS.items():
+        own = [encode(block) for block in divided(cells, BLOCK_BYTES, encoding)]
+        assert len(own) > 1
+        differing = [
+            n for n, pair in enumerate(zip(own, real[encoding], strict=True)) if len(set(pair)) > 1
+        ]
+        assert not differing, encoding
 
 
 @pytest.mark.soak
@@ -125,7 +165,12 @@ def test_files_and_memstores_of_100_000_rows_are_as_estimated(
 ) -> None:
     assert len(ALL_KINDS) == len(ENCODINGS) * len(COMPRESSIONS) == 10
 
-    wrong, ratios = misses(server, model, rows=100_000, sample_rows=5_000, kinds=ALL_KINDS)
+    rows = LARGEST_LOADS.get(model, 100_000)
+    wrong, ratios = misses(server, model, rows=rows, sample_rows=None, kinds=ALL_KINDS)
 
-    print(f"{model.__name__}: {min(ratios):.3f}..{max(ratios):.3f} of {len(ratios)} sizes")  # noqa: T201  # shown by pytest -s
+    low, high = (find(ratios, key=ratios.__getitem__) for find in (min, max))
+    print(  # noqa: T201  # shown by pytest -s
+        f"{model.__name__}: {len(ratios)} sizes, {ratios[low]:.3f} ({low}) to "
+        f"{ratios[high]:.3f} ({high})"
+    )
     assert wrong == []

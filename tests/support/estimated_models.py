@@ -1,4 +1,4 @@
-"""Ten models of very different rows, and objects of each, for estimates of their sizes."""
+"""Thirteen models of very different rows, and objects of each, for estimates of their sizes."""
 
 from __future__ import annotations
 
@@ -12,6 +12,9 @@ from typing import Any
 from uuid import UUID
 
 from hbase_orm import (
+    Counter,
+    Dynamic,
+    Engine,
     Family,
     Index,
     Key,
@@ -20,6 +23,8 @@ from hbase_orm import (
     Salt,
     codecs,
     column,
+    counter,
+    dynamic,
     key,
     rowkey,
 )
@@ -114,6 +119,29 @@ class Sparse(Model, table="sparse"):
     e: Mapped[bytes | None] = column(d)
 
 
+class Photo(Model, table="photos"):
+    d = Family("d")
+    owner: Key[int] = key(codecs.uint32())
+    number: Key[int] = key(codecs.uint32())
+    caption: Mapped[str] = column(d, "c")
+    image: Mapped[bytes] = column(d, "i")
+
+
+class Tagged(Model, table="tagged"):
+    d = Family("d")
+    name: Key[str] = key()
+    kind: Mapped[str] = column(d, "k")
+    tags: Dynamic[str, str] = dynamic(d, prefix="t:")
+
+
+class Counted(Model, table="counted"):
+    d = Family("d")
+    page: Key[str] = key()
+    title: Mapped[str] = column(d, "t")
+    views: Counter = counter(d, "v")
+    likes: Counter = counter(d, "l")
+
+
 def _text(chance: Random, words: int) -> str:
     return " ".join(chance.choices(WORDS, k=words))
 
@@ -176,8 +204,20 @@ MAKERS: dict[type[Model], Callable[[int, Random], dict[str, Any]]] = {
         "c": _or_none(chance, "x" * chance.randrange(40)),
         "e": _or_none(chance, chance.randbytes(24)),
     },
+    Photo: lambda n, chance: {
+        "owner": n // 9,
+        "number": n % 9,
+        "caption": _text(chance, 6),
+        "image": chance.randbytes(chance.randrange(5_000, 150_000)),
+    },
+    Tagged: lambda n, chance: {"name": f"{chance.choice(WORDS)}-{n:07}", "kind": "host"},
+    Counted: lambda n, _: {"page": f"/articles/{n % 97}/{n}.html", "title": f"Article {n}"},
 }
 """The arguments of an object's constructor, by the number of the object."""
+
+
+LARGEST_LOADS = {Photo: 2_000}
+"""How many rows of a model are loaded at most: those of 100,000 photos have 8 GB."""
 
 
 @dataclass(frozen=True)
@@ -190,4 +230,18 @@ class EstimatedObjects:
     def __iter__(self) -> Iterator[Any]:
         chance, make = Random(7), MAKERS[self.model]
         for n in range(self.rows):
-            yield self.model(**make(n, chance))
+            made = self.model(**make(n, chance))
+            if isinstance(made, Tagged):
+                made.tags = {name: _text(chance, 2) for name in chance.sample(WORDS, n % 8)}
+            yield made
+
+
+def load(engine: Engine, model: type[Model], rows: int) -> None:
+    """Write the objects of a model, and increment its counters."""
+    with engine.session() as session:
+        with session.bulk() as bulk:
+            bulk.add_all(EstimatedObjects(model, rows))
+        if model is Counted:
+            for each in EstimatedObjects(model, rows):
+                amounts = (Counted.views.by(7), Counted.likes.by(1))
+                session.increment(Counted, *amounts[: 1 + len(each.page) % 2], page=each.page)

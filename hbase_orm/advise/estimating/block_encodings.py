@@ -11,16 +11,20 @@ from typing import Final
 
 from hbase_orm.advise.estimating.stored_cells import FileCell, variable_int
 
-_ID_BYTES: Final = 2  # each encoded block begins with the number of its encoding
-_SIZE: Final = bytes(4)  # and with its size without encoding
+# Each encoded block begins with the number of its encoding.
+_PREFIX: Final = b"\x00\x02"
+_DIFF: Final = b"\x00\x03"
+_FAST_DIFF: Final = b"\x00\x04"
+_ROW_INDEX: Final = b"\x00\x07"
 _SAME_KEY_LENGTH: Final = 1
 _SAME_VALUE_LENGTH: Final = 1 << 1
 _SAME_TYPE: Final = 1 << 2
 _IS_DIFFERENCE: Final = 1 << 3
-_SAME_VALUE: Final = 1 << 6
 _TIMESTAMP_SHIFT: Final = 4
-_FAST_TIMESTAMP_SHIFT: Final = 3
 _NEGATIVE: Final = 1 << 7
+# The flags of FAST_DIFF: the three low bits are how many bytes of the timestamp are the same.
+_FAST_SHIFT: Final = 3  # the flags above of equal lengths and types
+_SAME_VALUE: Final = 1 << 6
 _TIMESTAMP_BYTES: Final = 8
 _PUT: Final = b"\x04"
 _ROW_LENGTH_BYTES: Final = 2
@@ -33,7 +37,7 @@ def plain_block(cells: Sequence[FileCell]) -> bytes:
 
 def prefix_block(cells: Sequence[FileCell]) -> bytes:
     """Return the bytes with the encoding PREFIX: keys without what they share with the last one."""
-    parts = [bytes(_ID_BYTES), _SIZE]
+    parts = [_PREFIX, _size(cells)]
     last: FileCell | None = None
     for cell in cells:
         key = cell.flat_key()
@@ -52,7 +56,7 @@ def prefix_block(cells: Sequence[FileCell]) -> bytes:
 
 def diff_block(cells: Sequence[FileCell]) -> bytes:
     """Return the bytes with the encoding DIFF: also timestamps as differences."""
-    parts = [bytes(_ID_BYTES), _SIZE]
+    parts = [_DIFF, _size(cells)]
     last: FileCell | None = None
     for cell in cells:
         flag, time, shared = 0, _signed(cell.timestamp_ms), 0
@@ -77,7 +81,7 @@ def diff_block(cells: Sequence[FileCell]) -> bytes:
 
 def fast_diff_block(cells: Sequence[FileCell]) -> bytes:
     """Return the bytes with the encoding FAST_DIFF: also equal values only once."""
-    parts = [bytes(_ID_BYTES), _SIZE]
+    parts = [_FAST_DIFF, _size(cells)]
     last: FileCell | None = None
     for cell in cells:
         if last is None:
@@ -89,10 +93,10 @@ def fast_diff_block(cells: Sequence[FileCell]) -> bytes:
         time = cell.timestamp_ms.to_bytes(_TIMESTAMP_BYTES, "big")
         before = last.timestamp_ms.to_bytes(_TIMESTAMP_BYTES, "big")
         same = min(_common(time, before), _TIMESTAMP_BYTES - 1)
-        flag = _same_lengths(last, cell) | _SAME_TYPE | (same << _FAST_TIMESTAMP_SHIFT)
+        alike = _same_lengths(last, cell) | _SAME_TYPE
         is_same_value = last.value == cell.value
-        flag |= _SAME_VALUE if is_same_value else 0
-        parts += (flag.to_bytes(1, "big"), _lengths(flag, cell), _compressed_int(shared))
+        flag = same | alike << _FAST_SHIFT | (_SAME_VALUE if is_same_value else 0)
+        parts += (flag.to_bytes(1, "big"), _lengths(alike, cell), _compressed_int(shared))
         parts += (_rest_of_key(cell, shared), time[same:])
         parts += (b"" if is_same_value else cell.value, variable_int(cell.sequence))
         last = cell
@@ -107,10 +111,13 @@ def row_index_block(cells: Sequence[FileCell]) -> bytes:
             places.append(at)
             last = cell.row
         at += cell.size_bytes + len(variable_int(cell.sequence))
-    index = b"".join(place.to_bytes(4, "big") for place in places)
+    index = b"".join(place.to_bytes(ROW_INDEX_BYTES, "big") for place in places)
     ends = len(places).to_bytes(4, "big"), at.to_bytes(4, "big")
-    return b"".join((bytes(_ID_BYTES), plain_block(cells), ends[0], index, ends[1]))
+    return b"".join((_ROW_INDEX, plain_block(cells), ends[0], index, ends[1]))
 
+
+ROW_INDEX_BYTES: Final = 4
+"""What `ROW_INDEX_V1` writes for each row of a block, and counts as part of the block's size."""
 
 ENCODINGS: Final[dict[str, Callable[[Sequence[FileCell]], bytes]]] = {
     "NONE": plain_block,
@@ -120,6 +127,11 @@ ENCODINGS: Final[dict[str, Callable[[Sequence[FileCell]], bytes]]] = {
     "ROW_INDEX_V1": row_index_block,
 }
 """The functions that return the bytes of a block, by the names of the encodings."""
+
+
+def _size(cells: Sequence[FileCell]) -> bytes:
+    """Return the size of a block without encoding, which stands behind the encoding's number."""
+    return len(plain_block(cells)).to_bytes(4, "big")
 
 
 def _common(first: bytes, second: bytes) -> int:

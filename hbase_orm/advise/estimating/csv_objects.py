@@ -37,6 +37,12 @@ def csv_arguments(model: type[Model], path: Path, rows: int) -> Iterator[dict[st
             raise _wrong(path, lines.line_num, str(error)) from error
 
 
+def first_line(path: Path) -> list[str]:
+    """Return the names in the first line of a file that was read before."""
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        return [name.strip() for name in next(csv.reader(file), [])]
+
+
 def _objects(model: type[Model], path: Path, lines: Any, rows: int) -> Iterator[dict[str, Any]]:
     names = [name.strip() for name in next(lines, [])]
     parameters = inspect.signature(model).parameters

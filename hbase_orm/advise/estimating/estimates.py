@@ -13,8 +13,10 @@ from hbase_orm.advise.estimating.memstores import (
     heap_bytes,
     wal_bytes,
 )
+from hbase_orm.advise.estimating.notes import notes_of
 from hbase_orm.advise.estimating.samples import (
     DEFAULT_SAMPLE_ROWS,
+    DEFAULT_TABLE_ROWS,
     TableSample,
     csv_sample,
     made_up_sample,
@@ -126,6 +128,7 @@ class SizeEstimate:
         tables: The table of the model, and those of its indexes.
         wal_bytes_per_s: What the write-ahead logs grow in a second, all replicas apart.
         savings: What other declarations would save, the largest first.
+        notes: What is not counted, or badly known, as sentences.
     """
 
     model: str
@@ -136,6 +139,7 @@ class SizeEstimate:
     tables: tuple[TableEstimate, ...]
     wal_bytes_per_s: float
     savings: tuple[Saving, ...]
+    notes: tuple[str, ...]
 
     @property
     def file_bytes(self) -> float:
@@ -165,7 +169,7 @@ def estimate(
     *,
     rows: float,
     sample: Path | str | Engine | None = None,
-    sample_rows: int = DEFAULT_SAMPLE_ROWS,
+    sample_rows: int | None = None,
     writes_per_s: float = DEFAULT_WRITES_PER_S,
     is_old: bool = False,
     values: Mapping[str, Any] | None = None,
@@ -180,7 +184,8 @@ def estimate(
         rows: The number of rows, 1 to 10**15.
         sample: A CSV file whose first line names the fields; or an engine, to sample the model's
             real table. Without a sample values are made up: numbers count up, texts are `city-1`.
-        sample_rows: The largest number of rows that are sampled, 10 to 1,000,000.
+        sample_rows: The largest number of rows that are sampled, 10 to 1,000,000; about so many of
+            a table. None means 5,000, or 20,000 of a table.
         writes_per_s: How many rows are written in a second. Timestamps of made-up rows follow it.
         is_old: Whether the files were compacted later than five days after the writes. HBase then
             drops the numbers of the writes: 1 to 5 bytes of a cell, which hardly compress.
@@ -197,8 +202,11 @@ def estimate(
         >>> estimate(Order, rows=1e9).file_bytes  # doctest: +SKIP
         47513018230.1
     """
+    if sample_rows is None:
+        sample_rows = DEFAULT_TABLE_ROWS if isinstance(sample, Engine) else DEFAULT_SAMPLE_ROWS
     count = _checked(model, rows, sample, sample_rows, writes_per_s)
     wanted = min(sample_rows, count)
+    sample = Path(sample) if isinstance(sample, str) else sample
     if sample is None:
         source = "made-up rows"
         samples = made_up_sample(
@@ -208,9 +216,8 @@ def estimate(
         samples = table_sample(sample, model, rows=wanted)
         source = f"the table {samples[0].table}"
     else:
-        path = Path(sample)
-        source = path.name
-        samples = csv_sample(model, path, rows=wanted, rows_per_s=writes_per_s)
+        source = sample.name
+        samples = csv_sample(model, sample, rows=wanted, rows_per_s=writes_per_s)
     tables = tuple(_table(each, count, is_old=is_old) for each in samples)
     entries = sum(each.rows * len(each.families) for each in tables) * WAL_ENTRY_BYTES
     logged = sum(family.wal_bytes for table in tables for family in table.families) + entries
@@ -222,7 +229,10 @@ def estimate(
         writes_per_s=writes_per_s,
         tables=tables,
         wal_bytes_per_s=logged / count * writes_per_s,
-        savings=savings_of(samples, count, most_cells=MOST_CELLS // 2, is_old=is_old),
+        savings=savings_of(
+            model.__schema__, samples, count, most_cells=MOST_CELLS // 2, is_old=is_old
+        ),
+        notes=tuple(notes_of(model, samples, sample, values or {})),
     )
 
 
@@ -232,8 +242,9 @@ def _table(sample: TableSample, rows: int, *, is_old: bool) -> TableEstimate:
     sequences = {} if is_old else sample.sequences(of_table)
     families = []
     for each in sample.families:
-        cells = cells_of(sample.rows, each.name, sequences)
-        blocks = sample_blocks(cells, block_bytes=each.block_size_bytes, most_cells=MOST_CELLS)
+        stretches = [cells_of(stretch, each.name, sequences) for stretch in sample.stretches]
+        blocks = sample_blocks(stretches, block_bytes=each.block_size_bytes, most_cells=MOST_CELLS)
+        cells = [cell for stretch in stretches for cell in stretch]
         families.append(_family(each, cells, blocks, scale))
     return TableEstimate(sample.table, sample.index, of_table, tuple(families))
 

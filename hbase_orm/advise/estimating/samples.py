@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -10,39 +9,31 @@ from pathlib import Path
 from typing import Any, Final
 
 from hbase_orm.advise.estimating.csv_objects import csv_arguments
+from hbase_orm.advise.estimating.spread_rows import read_rows, spread_rows
+from hbase_orm.advise.estimating.write_numbers import (
+    numbers_of_batches,
+    numbers_of_entries,
+    numbers_of_single_writes,
+)
 from hbase_orm.binding.url import EngineOptions
 from hbase_orm.errors import ConfigurationError
 from hbase_orm.gateway.memory.gateway import MemoryGateway
 from hbase_orm.index.catalog.catalog import CATALOG_TABLE
 from hbase_orm.model import Model
 from hbase_orm.model.made_values import made_arguments
-from hbase_orm.ops import (
-    CloseScanner,
-    DescribeTable,
-    FamilyDescriptor,
-    FetchRows,
-    KeyRange,
-    ListRegions,
-    ListTables,
-    OpenScanner,
-    Protocol,
-    Row,
-    Scan,
-    ask,
-)
+from hbase_orm.ops import DescribeTable, FamilyDescriptor, KeyRange, ListTables, Row, ask
 from hbase_orm.schema import GUARD_FAMILY
 from hbase_orm.session.engine import Engine, runtime_of, schema_in_use
 
 DEFAULT_SAMPLE_ROWS: Final = 5_000
-"""How many rows are sampled if nothing else is asked for."""
+"""How many rows of a file are sampled, or made up, if nothing else is asked for."""
+
+DEFAULT_TABLE_ROWS: Final = 20_000
+"""How many rows of a table: each of its stretches should fill a block."""
 
 _START_MS: Final = 1_767_225_600_000  # 2026-01-01: a fixed time, so that two runs are equal
 _MS: Final = timedelta(milliseconds=1)
-_FETCHED_ROWS: Final = 1_000
 _FLUSHED_ROWS: Final = 1_000
-_BATCH: Final = 100  # entries of an index that are written together
-_MOST_OF_REGION: Final = 50_000_000
-_STRETCHES: Final = 16  # of each region
 _MOST_ROWS: Final = 1 << 31
 
 
@@ -54,37 +45,32 @@ class TableSample:
         table: The name of the table.
         index: The name of the index whose table it is; empty for the table of the model.
         families: The families of the table, with their options.
-        rows: The rows, sorted.
+        stretches: The rows, sorted: in one piece or several, which are apart in the table.
         share: How many rows the table has for each object of the model.
+        is_unique: Whether the rows are claims of a unique index.
+        is_thinned: Whether the table has other rows, which were written between these.
     """
 
     table: str
     index: str
     families: tuple[FamilyDescriptor, ...]
-    rows: tuple[Row, ...]
+    stretches: tuple[tuple[Row, ...], ...]
     share: float
+    is_unique: bool = False
+    is_thinned: bool = False
 
-    def sequences(self, of_rows: float) -> dict[bytes, int]:
-        """Return the number of the write of each row, as a region with so many rows counts them.
+    @property
+    def rows(self) -> list[Row]:
+        """All rows, sorted."""
+        return [row for stretch in self.stretches for row in stretch]
 
-        Rows with guards are written one by one, others in batches: those of one timestamp, and
-        about 100 entries of an index.
-        """
-        is_guarded = any(each.name == GUARD_FAMILY for each in self.families)
-        written = sorted(
-            (max(cell.timestamp_ms for cell in row.cells.values()), row.key) for row in self.rows
-        )
-        step = max(1.0, min(of_rows, _MOST_OF_REGION) / max(1, len(self.rows)))
-        numbers: dict[bytes, int] = {}
-        last_ms, of_time = -1, 0
-        for place, (time_ms, key) in enumerate(written):
-            of_time += time_ms != last_ms
-            last_ms = time_ms
-            if is_guarded:
-                numbers[key] = 1 + int(place * step)
-            else:
-                numbers[key] = 1 + int(place * step) // _BATCH if self.index else of_time
-        return numbers
+    def sequences(self, of_rows: float) -> dict[tuple[bytes, int], int]:
+        """Return the numbers of the writes by row key and timestamp, in a table of so many rows."""
+        if self.is_unique or any(each.name == GUARD_FAMILY for each in self.families):
+            return numbers_of_single_writes(self.rows, of_rows)
+        if self.index:
+            return numbers_of_entries(self.rows, of_rows)
+        return numbers_of_batches(self.rows, of_rows, is_thinned=self.is_thinned)
 
 
 class _SteppingClock:
@@ -153,14 +139,19 @@ def table_sample(engine: Engine, model: type[Model], *, rows: int) -> list[Table
     """
     samples = []
     for table, index in _tables(engine, model):
-        read = runtime_of(engine).run_as_is(_spread_rows(table, rows))
+        read = runtime_of(engine).run_as_is(spread_rows(table, rows))
         if not read and not index:
             raise ConfigurationError(
                 "the table has no rows to sample",
                 table=table,
                 fix="leave out the sample, or give rows as a CSV file",
             )
-        samples.append(TableSample(table, index, _families(engine, table), tuple(read), 1.0))
+        stretches = tuple(map(tuple, read))
+        families = _families(engine, table)
+        is_unique = _is_unique(model, index)
+        samples.append(
+            TableSample(table, index, families, stretches, 1.0, is_unique, is_thinned=True)
+        )
     return samples
 
 
@@ -169,51 +160,12 @@ def _tables(engine: Engine, model: type[Model]) -> list[tuple[str, str]]:
     return [(schema.table, ""), *((each.table, each.name) for each in schema.indexes)]
 
 
+def _is_unique(model: type[Model], index: str) -> bool:
+    return any(each.name == index and each.unique for each in model.__schema__.indexes)
+
+
 def _families(engine: Engine, table: str) -> tuple[FamilyDescriptor, ...]:
     return runtime_of(engine).run_as_is(ask(DescribeTable(table))).families
-
-
-def _all_rows(table: str) -> Protocol[list[Row]]:
-    rows = yield from _rows(Scan(table, caching_rows=_FETCHED_ROWS), _MOST_ROWS)
-    return rows
-
-
-def _spread_rows(table: str, rows: int) -> Protocol[list[Row]]:
-    """Read stretches of neighbouring rows from all parts of every region, as many rows in all."""
-    regions = yield from ask(ListRegions(table))
-    read: dict[bytes, Row] = {}
-    for region in regions:
-        bounds = KeyRange(region.start, region.stop)
-        last = yield from _rows(Scan(table, bounds, reverse=True), 1)
-        if not last:
-            continue
-        (first,) = yield from _rows(Scan(table, bounds), 1)
-        starts = between(first.key, last[0].key, _STRETCHES)
-        for start in starts:
-            wanted = Scan(table, KeyRange(start, region.stop), caching_rows=_FETCHED_ROWS)
-            stretch = yield from _rows(wanted, 1 + math.ceil(rows / len(regions) / len(starts)))
-            read.update((row.key, row) for row in stretch)
-    return [read[key] for key in sorted(read)]
-
-
-def between(first: bytes, last: bytes, count: int) -> list[bytes]:
-    """Return the first key and others on the way to the last key, `count` or fewer."""
-    width = max(len(first), len(last), 1)
-    low, high = (int.from_bytes(each.ljust(width, b"\0"), "big") for each in (first, last))
-    steps = (low + (high - low) * step // count for step in range(1, count))
-    return sorted({first, *(step.to_bytes(width, "big") for step in steps)})
-
-
-def _rows(scan: Scan, most: int) -> Protocol[list[Row]]:
-    scanner = yield from ask(OpenScanner(scan))
-    read: list[Row] = []
-    while len(read) < most:
-        fetched = yield from ask(FetchRows(scanner, min(_FETCHED_ROWS, most - len(read))))
-        if not fetched:
-            break
-        read += fetched
-    yield from ask(CloseScanner(scanner))
-    return read
 
 
 def _stored(
@@ -235,9 +187,10 @@ def _stored(
             return [_of_all_periods(engine, model, len(objects))]
         samples = []
         for table, index in _tables(engine, model):
-            rows = runtime_of(engine).run_as_is(_all_rows(table))
+            rows = runtime_of(engine).run_as_is(read_rows(table, KeyRange(), _MOST_ROWS))
             share, families = len(rows) / max(1, len(objects)), _families(engine, table)
-            samples.append(TableSample(table, index, families, tuple(rows), share))
+            is_unique = _is_unique(model, index)
+            samples.append(TableSample(table, index, families, (tuple(rows),), share, is_unique))
         return samples
 
 
@@ -256,7 +209,15 @@ def _of_all_periods(engine: Engine, model: type[Model], objects: int) -> TableSa
     period = model.__schema__.layout.table_period
     assert period is not None
     tables = [each for each in runtime_of(engine).execute(ListTables()) if each != CATALOG_TABLE]
-    rows = [row for each in tables for row in runtime_of(engine).run_as_is(_all_rows(each))]
+    rows = [
+        row
+        for each in tables
+        for row in runtime_of(engine).run_as_is(read_rows(each, KeyRange(), _MOST_ROWS))
+    ]
     return TableSample(
-        period.pattern, "", _families(engine, tables[0]), tuple(rows), len(rows) / max(1, objects)
+        period.pattern,
+        "",
+        _families(engine, tables[0]),
+        (tuple(rows),),
+        len(rows) / max(1, objects),
     )

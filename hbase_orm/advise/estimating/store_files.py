@@ -4,24 +4,28 @@ from __future__ import annotations
 
 import math
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from hbase_orm.advise.estimating.block_encodings import ENCODINGS
+from hbase_orm.advise.estimating.block_encodings import ENCODINGS, ROW_INDEX_BYTES
 from hbase_orm.advise.estimating.stored_cells import FileCell, rows_of, variable_int
 
 BLOCK_BYTES: Final = 64 * 1024
 """The default size of a data block; a block ends after the cell that reaches it."""
 
-COMPRESSIONS: Final = ("NONE", "GZ")
+HEADER_BYTES: Final = 33
+"""The header of a block: magic, three sizes, offset of the block before, kind of checksums."""
+
+_COMPRESSED: Final[dict[str, Callable[[bytes], int]]] = {
+    "NONE": len,
+    "GZ": lambda data: len(zlib.compress(data)) + _GZIP_BYTES,
+}
+COMPRESSIONS: Final = tuple(_COMPRESSED)
 """The compressions that are measured; others need libraries of their own."""
 
 ALL_KINDS: Final = tuple((name, how) for name in ENCODINGS for how in COMPRESSIONS)
 """Every encoding with every compression."""
-
-HEADER_BYTES: Final = 33
-"""The header of a block: magic, three sizes, offset of the block before, kind of checksums."""
 
 _CHECKSUMMED: Final = 16 * 1024  # bytes with one checksum
 _CHECKSUM_BYTES: Final = 4
@@ -98,7 +102,7 @@ class BlockSample:
 
 
 def sample_blocks(
-    cells: Sequence[FileCell],
+    stretches: Sequence[Sequence[FileCell]],
     *,
     block_bytes: int = BLOCK_BYTES,
     most_cells: int,
@@ -106,29 +110,30 @@ def sample_blocks(
 ) -> BlockSample:
     """Measure blocks of cells.
 
-    Of many cells only stretches of neighbours are measured, which are spread over all of them.
+    Of many cells only some blocks are encoded, which are spread over all of them.
 
     Args:
-        cells: The cells of one family, sorted.
+        stretches: The cells of one family, sorted: pieces that are apart in the table. No block has
+            cells of two of them.
         block_bytes: The block size of the family, in bytes without encoding.
-        most_cells: About how many cells are measured.
+        most_cells: About how many cells are encoded.
         kinds: The encodings and compressions.
     """
-    blocks = [*_blocks(cells, block_bytes)]
+    cells = [cell for stretch in stretches for cell in stretch]
+    size = sum(map(_unencoded_bytes, cells))
     every = max(1, math.ceil(len(cells) / most_cells))
-    chosen = blocks[:: every if len(blocks) > every else 1]
-    sizes = dict.fromkeys(kinds, 0.0)
-    for block in chosen:
-        for name in dict.fromkeys(encoding for encoding, _ in kinds):
-            data = ENCODINGS[name](block)
-            if (name, "NONE") in sizes:
-                sizes[name, "NONE"] += len(data)
-            if (name, "GZ") in sizes:
-                sizes[name, "GZ"] += len(zlib.compress(data)) + _GZIP_BYTES
-    measured = [cell for block in chosen for cell in block]
-    rows = [of_row[0].row for of_row in rows_of(measured)]
-    full = sum(map(_unencoded_bytes, measured)) / block_bytes
-    return BlockSample(len(measured), len(rows), full, sum(map(len, rows)), sizes)
+    sizes: dict[tuple[str, str], float] = {}
+    for encoding in dict.fromkeys(encoding for encoding, _ in kinds):
+        blocks = [each for cells in stretches for each in divided(cells, block_bytes, encoding)]
+        chosen = blocks[:: every if len(blocks) > every else 1]
+        # Bytes, not cells: some stretches may have larger cells than others.
+        scale = size / max(1, sum(_unencoded_bytes(cell) for block in chosen for cell in block))
+        encoded = [ENCODINGS[encoding](block) for block in chosen]
+        for compression, compressed_bytes in _COMPRESSED.items():
+            if (encoding, compression) in kinds:
+                sizes[encoding, compression] = sum(map(compressed_bytes, encoded)) * scale
+    keys = [of_row[0].row for of_row in rows_of(cells)]
+    return BlockSample(len(cells), len(keys), size / block_bytes, sum(map(len, keys)), sizes)
 
 
 def on_disk_bytes(data: float) -> float:
@@ -141,17 +146,25 @@ def _unencoded_bytes(cell: FileCell) -> int:
     return cell.size_bytes + len(variable_int(cell.sequence))
 
 
-def _blocks(cells: Sequence[FileCell], block_bytes: int) -> Iterator[list[FileCell]]:
-    block: list[FileCell] = []
-    size = 0
+def divided(
+    cells: Sequence[FileCell], block_bytes: int, encoding: str = "NONE"
+) -> list[list[FileCell]]:
+    """Return sorted cells in blocks as HBase does: a block ends after the cell that fills it.
+
+    The cells count without encoding, as no encoding makes them larger; but `ROW_INDEX_V1` counts
+    its index as well.
+    """
+    row_bytes = ROW_INDEX_BYTES if encoding == "ROW_INDEX_V1" else 0
+    blocks: list[list[FileCell]] = []
+    size, row = block_bytes, b""
     for cell in cells:
         if size >= block_bytes:
-            yield block
-            block, size = [], 0
-        block.append(cell)
-        size += _unencoded_bytes(cell)
-    if block:
-        yield block
+            blocks.append([])
+            size, row = 0, b""
+        size += _unencoded_bytes(cell) + (row_bytes if cell.row != row else 0)
+        row = cell.row
+        blocks[-1].append(cell)
+    return blocks
 
 
 def _index_bytes(blocks: float, key_bytes: float) -> float:

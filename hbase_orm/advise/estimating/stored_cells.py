@@ -45,6 +45,11 @@ class FileCell(NamedTuple):
     sequence: int = 0
 
     @property
+    def column(self) -> bytes:
+        """`family:qualifier`."""
+        return b"%b:%b" % (self.family, self.qualifier)
+
+    @property
     def key_bytes(self) -> int:
         """The length of the key."""
         return KEY_BYTES + len(self.row) + len(self.family) + len(self.qualifier)
@@ -75,17 +80,19 @@ class FileCell(NamedTuple):
         return lengths + key + self.value
 
 
-def cells_of(rows: Iterable[Row], family: bytes, sequences: Mapping[bytes, int]) -> list[FileCell]:
+def cells_of(
+    rows: Iterable[Row], family: bytes, sequences: Mapping[tuple[bytes, int], int]
+) -> list[FileCell]:
     """Return the cells of one family, in the order in which HBase stores them.
 
-    `sequences` has the number of the write of each row key; rows that it lacks have 0.
+    `sequences` has the numbers of the writes by row key and timestamp; cells that it lacks have 0.
     """
     cells = []
     for row in rows:
-        number = sequences.get(row.key, 0)
         for column, (value, timestamp_ms) in row.cells.items():
             name, _, qualifier = column.partition(b":")
             if name == family:
+                number = sequences.get((row.key, timestamp_ms), 0)
                 cell = FileCell(row.key, family, qualifier, timestamp_ms, value, number)
                 cells.append(cell)
     cells.sort(key=lambda each: (each.row, each.qualifier))

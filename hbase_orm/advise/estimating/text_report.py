@@ -18,7 +18,6 @@ from hbase_orm.advise.estimating.store_files import COMPRESSIONS
 from hbase_orm.advise.sizes import bytes_text, count_text
 
 _WIDTH: Final = 100
-_FEW: Final = 1_000
 _HEAD: Final = ("table", "family", "cells", "a row", "row keys", "names", "values", "as declared")
 
 
@@ -29,10 +28,8 @@ def report_lines(result: SizeEstimate) -> Iterator[str]:
         f"{bytes_text(round(result.file_bytes))} in store files, before the file system's copies. "
         f"{count_text(result.sampled)} rows were measured: {result.source}."
     )
-    if result.sampled < _FEW:
-        yield from _wrapped(
-            f"note: {count_text(result.sampled)} rows are too few to see how well blocks compress"
-        )
+    for note in result.notes:
+        yield from _wrapped(f"note: {note}")
     yield ""
     yield from _aligned(
         _HEAD,
@@ -85,6 +82,7 @@ def as_json(result: SizeEstimate) -> dict[str, Any]:
             {"what": each.what, "bytes": round(each.bytes), "share": round(each.share, 4)}
             for each in result.savings
         ],
+        "notes": [*result.notes],
     }
 
 

@@ -9,7 +9,7 @@ import click
 
 from hbase_orm.advise.estimating import SizeEstimate, estimate
 from hbase_orm.advise.estimating.estimates import DEFAULT_WRITES_PER_S
-from hbase_orm.advise.estimating.samples import DEFAULT_SAMPLE_ROWS
+from hbase_orm.advise.estimating.samples import DEFAULT_SAMPLE_ROWS, DEFAULT_TABLE_ROWS
 from hbase_orm.advise.estimating.text_report import as_json, report_lines
 from hbase_orm.cli.frame import Command, answer, settings
 from hbase_orm.cli.model_arguments import several_models
@@ -31,10 +31,9 @@ from hbase_orm.session import connect
 @click.option(
     "--sample-rows",
     type=int,
-    default=DEFAULT_SAMPLE_ROWS,
-    show_default=True,
     metavar="N",
-    help="Measure at most so many rows.",
+    help=f"Measure at most so many rows: {DEFAULT_SAMPLE_ROWS:,}, or {DEFAULT_TABLE_ROWS:,} of a "
+    "table, by default.",
 )
 @click.option(
     "--writes-per-second",
@@ -55,7 +54,7 @@ def estimate_command(
     models: tuple[type[Model], ...],
     rows: float,
     sample: str | None,
-    sample_rows: int,
+    sample_rows: int | None,
     writes_per_second: float,
     old: bool,
 ) -> None:

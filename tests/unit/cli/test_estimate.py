@@ -42,11 +42,13 @@ def test_json_has_bytes(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_a_small_file_is_noted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "rows.csv"
-    path.write_text("number,email,city\n1,a@example.com,Oslo\n")
+    path.write_text("number,email,city,zip\n1,a@example.com,Oslo,0150\n")
 
     assert run(["estimate", ORDER, "--rows", "10", "--sample", str(path)]) == ExitCode.OK
 
-    assert "note: 1 rows are too few" in capsys.readouterr().out
+    report = capsys.readouterr().out
+    assert "note: 1 row is too few" in report
+    assert "note: columns of the file that are no fields: zip" in report
 
 
 @pytest.mark.parametrize(
