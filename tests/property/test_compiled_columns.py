@@ -112,7 +112,7 @@ def new_model(chance: random.Random, number: int) -> type[Model]:
         body["n"], kinds["n"] = counter(body["d"]), Counter
     if chance.random() < 0.2:
         body["v"], kinds["v"] = version_field(body["d"]), Version
-    body |= {"__annotations__": kinds, "__rowkey__": RowKey([body["k"]])}
+    body |= {"__annotations__": kinds, "__rowkey__": RowKey((body["k"],))}
     words = {"table": f"t{number}"}
     return types.new_class(f"M{number}", (Model,), words, lambda space: space.update(body))
 
@@ -156,10 +156,10 @@ def encoded(row: Row) -> EncodedRow:
     return EncodedRow(row.key, bytes(cells))
 
 
-def outcome(read: Callable[[], Any]) -> object:
+def outcome(read: Callable[..., Any], *arguments: object) -> object:
     """Return the result or the error in a form that shows NaN, types and orders, too."""
     try:
-        made = read()
+        made = read(*arguments)
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - whatever a codec raises
         cause = error.__cause__
         return type(error), str(error), type(cause), str(cause), vars(error)
@@ -181,11 +181,11 @@ def check_models(seed: int) -> None:
             maker = mapping.maker()
             if maker is not None:
                 objects += 1
-                made = outcome(lambda: maker.made(None, None, encoded(row)))
-                assert made == outcome(lambda: mapping.hydrate(row, None))
+                made = outcome(maker.made, None, None, encoded(row))
+                assert made == outcome(mapping.hydrate, row, None)
             chosen = chance.sample(fields, min(len(fields), chance.randint(1, 5)))
             read = reader_of(model, [getattr(model, name) for name in chosen])
-            assert outcome(lambda: read(encoded(row), None)) == outcome(lambda: read(row, None))
+            assert outcome(read, encoded(row), None) == outcome(read, row, None)
     assert objects
 
 
