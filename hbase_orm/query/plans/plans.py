@@ -12,9 +12,10 @@ from datetime import datetime
 from typing import Any
 
 from hbase_orm.errors import shown
+from hbase_orm.notebook import lines_as_written
 from hbase_orm.ops import KeyRange
 from hbase_orm.query.conditions.versions import TimeRange
-from hbase_orm.query.plans.explain import filter_line, first_lines, plural, range_text, tree
+from hbase_orm.query.plans.explain import filter_line, first_lines, key_in_short, plural, range_text, tree
 from hbase_orm.query.plans.fetch_sizes import Fetches, fetches
 from hbase_orm.query.plans.measured import Measured
 from hbase_orm.query.plans.passed_entries import Passed
@@ -22,7 +23,7 @@ from hbase_orm.rowkey.notation import to_string_binary
 from hbase_orm.schema import NO_FIELDS, Condition, EntryRange, IndexSchema, TableSchema
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Plan:
     """The attributes that every plan has.
 
@@ -99,7 +100,7 @@ class Plan:
     def resolutions(self) -> list[str]:
         """Return one line for each of the first few names that were looked up in dictionaries."""
         lines = [
-            f"resolve {name!r} in {table}: {'unknown' if number is None else number}"
+            f"resolve {shown(name)} in {table}: {'unknown' if number is None else number}"
             for table, name, number in self.resolved
         ]
         return first_lines(lines, str, "names")
@@ -129,8 +130,8 @@ class Plan:
             as_dict["measured"] = self.measured.to_dict()
         return as_dict
 
-    def __str__(self) -> str:
-        """Return the plan as a tree."""
+    def __repr__(self) -> str:
+        """Return the plan as a tree; long keys and values are cut."""
         lines = [*self.resolutions(), *self.steps()]
         if self.reads:
             lines.append(self.reads)
@@ -154,8 +155,12 @@ class Plan:
             lines.append(str(self.measured))
         return tree(f"{self.kind} {self.schema.table}", lines)
 
+    def _repr_html_(self) -> str:
+        """Return the plan for a notebook: the tree."""
+        return lines_as_written(repr(self))
 
-@dataclass(frozen=True, slots=True, eq=False)
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class EmptyPlan(Plan):
     """No row can match: nothing is sent.
 
@@ -170,7 +175,7 @@ class EmptyPlan(Plan):
         return [f"nothing is sent: {self.reason}"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class GetPlan(Plan):
     """Reads rows by their complete row keys.
 
@@ -185,7 +190,7 @@ class GetPlan(Plan):
 
     def steps(self) -> list[str]:
         """Return a line of text for each of the first few gets, for display."""
-        return first_lines(self.keys, lambda key: f"get {to_string_binary(key)}", "keys")
+        return first_lines(self.keys, lambda key: f"get {key_in_short(key)}", "keys")
 
     @property
     def requests(self) -> str:
@@ -193,7 +198,7 @@ class GetPlan(Plan):
         return "1 get" if len(self.keys) == 1 else f"1 multi-get of {len(self.keys)} rows"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ScanPlan(Plan):
     """Reads ranges of the row key, one after another.
 
@@ -234,7 +239,7 @@ class ScanPlan(Plan):
         return fetches(self.caching_rows, self.most_rows, self.limit)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class SaltedScanPlan(Plan):
     """Reads the same ranges in several salt buckets; merges the rows by keys without salt.
 
@@ -282,7 +287,7 @@ class SaltedScanPlan(Plan):
         return fetches(self.caching_rows, self.most_rows, self.limit, len(self.buckets))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class TablesPlan(Plan):
     """Reads several tables, one for each period, one after another.
 
@@ -317,7 +322,7 @@ class TablesPlan(Plan):
         return f"{tables}, each: {self.plans[0][1].requests}"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class IndexPlan(Plan):
     """Reads entries of an index, then looks up their rows; each row is checked against its entry.
 
@@ -365,7 +370,7 @@ class IndexPlan(Plan):
     def _entry_steps(self) -> list[str]:
         verb = "reverse scan" if self.reverse else "scan"
         if self.keys:
-            return first_lines(self.keys, lambda key: f"get {to_string_binary(key)}", "keys")
+            return first_lines(self.keys, lambda key: f"get {key_in_short(key)}", "keys")
         ranges = self.buckets[0] if self.buckets else self.ranges
         scans = first_lines(ranges, lambda each: f"{verb} {range_text(each)}", "ranges")
         if not self.buckets:
