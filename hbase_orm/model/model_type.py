@@ -18,6 +18,10 @@ else:
 class ModelType(_Metaclass):
     """The type of `Model` and of all models. It only changes the `repr` of the classes."""
 
+    # The text above would hide the `__doc__` of the classes from `help`, which does not read it as
+    # an attribute of the class.
+    __doc__ = type.__dict__["__doc__"]
+
     def __repr__(cls) -> str:
         """Return the class with its table, row key, fields and indexes; long lists are cut."""
         return class_text(cls) or super().__repr__()

@@ -15,7 +15,14 @@ from hbase_orm.errors import shown
 from hbase_orm.notebook import lines_as_written
 from hbase_orm.ops import KeyRange
 from hbase_orm.query.conditions.versions import TimeRange
-from hbase_orm.query.plans.explain import filter_line, first_lines, key_in_short, plural, range_text, tree
+from hbase_orm.query.plans.explain import (
+    filter_line,
+    first_lines,
+    key_in_short,
+    plural,
+    range_text,
+    tree,
+)
 from hbase_orm.query.plans.fetch_sizes import Fetches, fetches
 from hbase_orm.query.plans.measured import Measured
 from hbase_orm.query.plans.passed_entries import Passed

@@ -9,7 +9,6 @@ from hbase_orm.errors import shown
 from hbase_orm.query.statements.aggregates import Aggregate
 from hbase_orm.schema import Expr, Order
 
-
 _SHOWN: Final = 20
 """The number of conditions, or of selected fields, that the text of a statement has."""
 
