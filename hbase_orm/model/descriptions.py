@@ -79,24 +79,32 @@ def _notes(schema: TableSchema, name: str, field: Any) -> Iterator[str]:
     if name in schema.layout.names:
         falls = any(part.name == name and part.is_descending for part in schema.layout.parts)
         yield "row key, descending" if falls else "row key"
-    if isinstance(field, Counter):
-        yield "counter"
-    if isinstance(field, Version):
-        yield "version"
-    if isinstance(field, Dynamic):
-        yield "dynamic columns"
+    for kind, note in _KINDS.items():
+        if isinstance(field, kind):
+            yield note
     if isinstance(field, Mapped):
-        if field.default_factory is not None:
-            yield "default of a function"
-        elif field.default is not UNSET:
-            yield f"default {shown(field.default)}"
-        if field.is_deferred:
-            yield "deferred"
+        yield from _declared_notes(field)
     for index in schema.indexes:
         if any(column_field(of).name.partition("[")[0] == name for of in index.expressions):
             yield f"unique index {index.name}" if index.unique else f"index {index.name}"
         elif any(column.name == name for column in index.included):
             yield f"copied by index {index.name}"
+
+
+_KINDS: Final[dict[type, str]] = {
+    Counter: "counter",
+    Version: "version",
+    Dynamic: "dynamic columns",
+}
+
+
+def _declared_notes(field: Mapped[Any]) -> Iterator[str]:
+    if field.default_factory is not None:
+        yield "default of a function"
+    elif field.default is not UNSET:
+        yield f"default {shown(field.default)}"
+    if field.is_deferred:
+        yield "deferred"
 
 
 def class_text(model: Any) -> str:

@@ -2,36 +2,33 @@
 
 from __future__ import annotations
 
-from abc import ABCMeta
 from typing import TYPE_CHECKING, Any, Protocol
 
 from hbase_orm.model.descriptions import class_text
 
 if TYPE_CHECKING:
-    _Metaclass = ABCMeta
+    # Type checkers would infer `list[ModelType]` for a list of models, which is no list of models.
+    ModelType = type
 else:
     # A class has one type: with that of protocols, which derives from that of abstract classes, a
     # model may have a protocol or an abstract class among its bases.
-    _Metaclass = type(Protocol)
+    class ModelType(type(Protocol)):
+        """The type of `Model` and of all models. It only changes the `repr` of the classes."""
 
+        # The text above would hide the `__doc__` of the classes from `help`, which does not read it
+        # as an attribute of the class.
+        __doc__ = type.__dict__["__doc__"]
 
-class ModelType(_Metaclass):
-    """The type of `Model` and of all models. It only changes the `repr` of the classes."""
+        def __repr__(self) -> str:
+            """Return the class with its table, row key, fields and indexes, in one line."""
+            return class_text(self) or super().__repr__()
 
-    # The text above would hide the `__doc__` of the classes from `help`, which does not read it as
-    # an attribute of the class.
-    __doc__ = type.__dict__["__doc__"]
+        # Protocols and abstract classes ask Python code which objects are theirs; models do not.
 
-    def __repr__(cls) -> str:
-        """Return the class with its table, row key, fields and indexes; long lists are cut."""
-        return class_text(cls) or super().__repr__()
+        def __instancecheck__(self, instance: Any) -> bool:
+            """Return whether an object is one of the class or of a subclass."""
+            return type.__instancecheck__(self, instance)
 
-    # Protocols and abstract classes ask Python code which objects they have. A model's are its own.
-
-    def __instancecheck__(cls, instance: Any) -> bool:
-        """Return whether an object is one of the class or of a subclass."""
-        return type.__instancecheck__(cls, instance)
-
-    def __subclasscheck__(cls, subclass: type) -> bool:
-        """Return whether a class is the class itself or a subclass."""
-        return type.__subclasscheck__(cls, subclass)
+        def __subclasscheck__(self, subclass: type) -> bool:
+            """Return whether a class is the class itself or a subclass."""
+            return type.__subclasscheck__(self, subclass)

@@ -45,16 +45,17 @@ def named_type(names: tuple[str, ...]) -> type[tuple[Any, ...]]:
     A name that is no identifier, begins with `_`, or was given before is replaced by `_` and the
     position: `_1` is the name of the second value.
     """
-    fields: Any = namedtuple("Values", names, rename=True)  # noqa: PYI024  # made at run time
+    make: Any = namedtuple  # noqa: PYI024  # the names are only known at run time
+    fields: Any = make("Values", names, rename=True)
 
-    class Values(fields):  # type: ignore[misc]  # the base is made at run time
+    class Values(fields):
         """Values that a statement selects: a tuple whose values have names."""
 
         __slots__ = ()
 
         def __repr__(self) -> str:
             """Return the values with their names; long values are cut."""
-            pairs = zip(self._fields, self, strict=True)
+            pairs: Any = zip(self._fields, self, strict=True)
             return f"Values({', '.join(f'{name}={shown(value)}' for name, value in pairs)})"
 
         def __reduce__(self) -> tuple[Any, ...]:
