@@ -10,11 +10,11 @@ from hbase_orm.query.planning.cell_tests import (
 )
 from hbase_orm.query.planning.planner import names_in, plan
 from hbase_orm.query.planning.shapes import Shapes
+from hbase_orm.query.plans.index_plan import IndexPlan
 from hbase_orm.query.plans.measured import Measured, Requests
 from hbase_orm.query.plans.plans import (
     EmptyPlan,
     GetPlan,
-    IndexPlan,
     Plan,
     SaltedScanPlan,
     ScanPlan,
