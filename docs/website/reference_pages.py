@@ -25,10 +25,8 @@ FOLDER: Final = Path(__file__).parents[1] / "reference"
 _SHARED: Final = frozenset({"json", "debug", "help"})
 _MARK: Final = "<!-- written by `make reference`: change the code, not this page -->"
 
-_URL_HEAD: Final = f"""\
+_URL_HEAD: Final = """\
 # URL options
-
-{_MARK}
 
 An engine's URL names the gateways, a namespace and options:
 
@@ -36,17 +34,15 @@ An engine's URL names the gateways, a namespace and options:
     memory://[name][/namespace]?option=value
 
 `hbase://` takes the addresses of Thrift1 gateways of one HBase; the port is 9090 if none is given.
-`memory://` has tables in this process, for tests, and takes only {{memory}}.
+`memory://` has tables in this process, for tests, and takes only {memory}.
 [Deploy and configure](../how-to/deploy.md) says which options matter when.
 
 | option | without it | what it says |
 | --- | --- | --- |
 """
 
-_COMMANDS_HEAD: Final = f"""\
+_COMMANDS_HEAD: Final = """\
 # All commands and options
-
-{_MARK}
 
 Each command as `--help` shows it. [The command line](../command-line.md) explains the commands with
 examples, and how models and the URL are found. All commands take three more options: `--json` prints
@@ -76,7 +72,7 @@ def _url_options() -> str:
         for name in OPTION_NAMES
     ]
     memory = ", ".join(f"`{name}`" for name in OPTION_NAMES if name in MEMORY_OPTIONS)
-    return _URL_HEAD.format(memory=memory) + "\n".join(rows) + "\n"
+    return _URL_HEAD.format(memory=memory) + "\n".join(rows) + f"\n\n{_MARK}\n"
 
 
 def _default(value: object) -> str:
@@ -86,7 +82,7 @@ def _default(value: object) -> str:
 
 
 def _commands() -> str:
-    return _COMMANDS_HEAD + "\n".join(_sections("hbase-orm", cli, click.Context(cli))).rstrip() + "\n"
+    return _COMMANDS_HEAD + "\n".join(_sections("hbase-orm", cli, click.Context(cli))).rstrip() + f"\n\n{_MARK}\n"
 
 
 def _sections(path: str, command: click.Command, context: click.Context) -> Iterator[str]:
