@@ -44,9 +44,10 @@ An engine's URL names the gateways, a namespace and options:
 _COMMANDS_HEAD: Final = """\
 # All commands and options
 
-Each command as `--help` shows it. [The command line](../command-line.md) explains the commands with
-examples, and how models and the URL are found. All commands take three more options: `--json` prints
-the answer as JSON, `--debug` shows the traceback of an error, `-h` or `--help` shows the command's help.
+Each command as `--help` shows it. [The command line](../command-line.md) explains the commands
+with examples, and how models and the URL are found. All commands take three more options: `--json`
+prints the answer as JSON, `--debug` shows the traceback of an error, and `-h` or `--help` shows the
+command's help.
 
 """
 
@@ -82,7 +83,11 @@ def _default(value: object) -> str:
 
 
 def _commands() -> str:
-    return _COMMANDS_HEAD + "\n".join(_sections("hbase-orm", cli, click.Context(cli))).rstrip() + f"\n\n{_MARK}\n"
+    return (
+        _COMMANDS_HEAD
+        + "\n".join(_sections("hbase-orm", cli, click.Context(cli))).rstrip()
+        + f"\n\n{_MARK}\n"
+    )
 
 
 def _sections(path: str, command: click.Command, context: click.Context) -> Iterator[str]:

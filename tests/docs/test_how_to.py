@@ -25,9 +25,7 @@ Run = Callable[[str, Callable[[re.Match[str]], str]], list[str]]
 
 
 @pytest.fixture
-def run(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Iterator[Run]:
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Run]:
     """Return a function that runs a page's programs with other URLs, and returns its mistakes."""
     module = ModuleType("how_to_page")
     monkeypatch.setitem(sys.modules, module.__name__, module)
@@ -58,9 +56,7 @@ def test_a_page_runs_in_memory_and_prints_what_it_shows(run: Run, name: str) -> 
 
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 @pytest.mark.parametrize("name", sorted(ON_HBASE))
-def test_a_page_runs_on_hbase_and_prints_what_it_shows(
-    run: Run, name: str, hbase_url: str
-) -> None:
+def test_a_page_runs_on_hbase_and_prints_what_it_shows(run: Run, name: str, hbase_url: str) -> None:
     assert run(name, lambda url: f"{hbase_url}{url[2]}") == []
 
 
@@ -84,3 +80,15 @@ def test_what_stands_beside_the_shell_is_a_command() -> None:
 
     assert len(named) == 8
     assert [each for each in named if f"\n## {each.strip()}\n" not in commands] == []
+
+
+def test_the_program_of_the_front_page_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    page = (FOLDER.parent / "index.md").read_text(encoding="utf-8")
+    programs = [program for program, _ in BLOCK.findall(page)]
+
+    for program in programs:
+        exec(compile(URL.sub("memory://", program), "index.md", "exec", dont_inherit=True), {})
+
+    assert len(programs) == 1
+    assert len(programs[0].splitlines()) <= 25
+    assert capsys.readouterr().out.startswith("[Reading(host='web-1', at=")

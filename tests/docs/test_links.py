@@ -38,7 +38,9 @@ MOST_CLICKS = 2
 
 def prose(page: Path) -> str:
     """Return the text of a page without its blocks of code."""
-    return re.sub(r"^ *(```+).*?^ *\1$", "", page.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
+    return re.sub(
+        r"^ *(```+).*?^ *\1$", "", page.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL
+    )
 
 
 def anchors(page: Path) -> list[str]:

@@ -74,7 +74,9 @@ def is_documented(documented: Mapping[str, object], module: str, name: str) -> b
     """Return whether a name is documented by itself, or by the page of its whole module."""
     thing = getattr(resolved_module(module), name)
     if isinstance(thing, ModuleType):
-        return any(each == thing.__name__ or each.startswith(f"{thing.__name__}.") for each in documented)
+        return any(
+            each == thing.__name__ or each.startswith(f"{thing.__name__}.") for each in documented
+        )
     by_itself = any(
         each.rpartition(".")[2] == name and other is thing for each, other in documented.items()
     )
@@ -123,7 +125,11 @@ def error_classes() -> set[type[HBaseORMError]]:
     for module in pkgutil.walk_packages(hbase_orm.__path__, "hbase_orm."):
         spec = importlib.util.find_spec(module.name)
         source = Path(spec.origin) if spec and spec.origin else None
-        if source and source.suffix == ".py" and re.search(r"^class \w+Error\(", source.read_text("utf-8"), re.MULTILINE):
+        if (
+            source
+            and source.suffix == ".py"
+            and re.search(r"^class \w+Error\(", source.read_text("utf-8"), re.MULTILINE)
+        ):
             importlib.import_module(module.name)
     found: set[type[HBaseORMError]] = set()
     waiting = [HBaseORMError]

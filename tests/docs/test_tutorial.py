@@ -56,7 +56,9 @@ def steps() -> list[tuple[str, str, str]]:
     return [(kind, text, shown) for kind, text, shown in BLOCK.findall(PAGE)]
 
 
-def follow(reader: Reader, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def follow(
+    reader: Reader, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.chdir(reader.folder)
     monkeypatch.syspath_prepend(str(reader.folder))
     monkeypatch.setenv("HBASE_ORM_URL", reader.environment["HBASE_ORM_URL"])
