@@ -76,10 +76,10 @@ def test_what_stands_beside_other_clients_works(run: Run) -> None:
 def test_what_stands_beside_the_shell_is_a_command() -> None:
     page = (FOLDER / "coming-from.md").read_text(encoding="utf-8")
     commands = (FOLDER.parent / "reference" / "commands.md").read_text(encoding="utf-8")
-    named = re.findall(r"\| `(hbase-orm \w+ ?(?:[a-z]+(?= ))?)", page)
+    named = re.findall(r"\| `(hbase-orm \w+(?: [a-z]+(?=[ `]))?)", page)
 
     assert len(named) == 8
-    assert [each for each in named if f"\n## {each.strip()}\n" not in commands] == []
+    assert [each for each in named if f"\n## {each}\n" not in commands] == []
 
 
 def test_the_program_of_the_front_page_runs(capsys: pytest.CaptureFixture[str]) -> None:
