@@ -18,6 +18,8 @@ from mkdocs.structure.pages import Page
 _LINK = re.compile(r"\]\(([^)\s#:]+)(#[^)\s]*)?\)")
 _FOLDER = "files"
 """The folder of the site with the files from outside."""
+_FOUND_LAST = "---\nsearch: { boost: 0.1 }\n---\n\n"
+"""What makes the search name a program after the pages that explain it."""
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
@@ -83,7 +85,7 @@ def _origin(uri: str) -> str:
 def _page_of(outside: str, root: Path, config: MkDocsConfig) -> File:
     text = (root / outside[3:]).read_text(encoding="utf-8")
     if not outside.endswith(".md"):
-        text = f"# {outside[3:]}\n\n````python\n{text}````\n"
+        text = f"{_FOUND_LAST}# {outside[3:]}\n\n````python\n{text}````\n"
     page = File.generated(config, _page_uri(outside), content=text)
     page.inclusion = page.inclusion.NOT_IN_NAV
     return page
