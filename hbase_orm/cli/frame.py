@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
 from hbase_orm.cli.project import SECTION, Project, find_project
 from hbase_orm.errors import ConfigurationError
@@ -188,6 +189,15 @@ class LateGroup(Group):
         if cmd_name not in self._topics:
             return super().get_command(ctx, cmd_name)
         return self._topics[cmd_name].load()
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:  # type: ignore[type-arg] # older click has no argument for it
+        """Return the commands and options that begin with `incomplete`; topics are not imported."""
+        topics = [
+            CompletionItem(name, help=topic.summary)
+            for name, topic in self._topics.items()
+            if name.startswith(incomplete)
+        ]
+        return [*topics, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands by the summaries of the topics."""

@@ -57,7 +57,12 @@ def one_model() -> _Decorator:
     return _argument("model", _only, "[MODEL]", _ONE)
 
 
-def model_and_texts(metavar: str, *, is_text: Callable[[str], bool] | None = None) -> _Decorator:
+def model_and_texts(
+    metavar: str,
+    *,
+    is_text: Callable[[str], bool] | None = None,
+    of_texts: Callable[[type[Model], Sequence[str]], Any] | None = None,
+) -> _Decorator:
     """Return a decorator that adds the argument `target`: a model and a tuple of further texts.
 
     The first text names the model. The model of pyproject.toml is used if the first text is not a
@@ -67,14 +72,17 @@ def model_and_texts(metavar: str, *, is_text: Callable[[str], bool] | None = Non
         metavar: What follows the model, as the help shows it.
         is_text: Returns whether the first text is a further text, not a model's name. If None, the
             first text is a model's name unless it is the only text.
+        of_texts: Returns the argument of the model and the further texts, which may be none. If
+            None, there must be a text.
     """
 
-    def convert(texts: Sequence[str]) -> tuple[type[Model], tuple[str, ...]]:
-        if not texts:
+    def convert(texts: Sequence[str]) -> Any:
+        if not texts and of_texts is None:
             raise click.UsageError(f"no {metavar} was given.")
-        lacks_model = len(texts) == 1 if is_text is None else is_text(texts[0])
+        lacks_model = len(texts) == 1 if is_text is None else bool(texts) and is_text(texts[0])
         own = 0 if lacks_model else 1
-        return _only(texts[:own]), tuple(texts[own:])
+        model, further = _only(texts[:own]), tuple(texts[own:])
+        return (model, further) if of_texts is None else of_texts(model, further)
 
     return _argument("target", convert, f"[MODEL] {metavar}", _ONE)
 
