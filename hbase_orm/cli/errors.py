@@ -104,13 +104,16 @@ def error_as_json(error: BaseException, text: str, code: ExitCode) -> dict[str, 
         text: The whole error as one line, as it is printed without `--json`.
         code: The exit code.
     """
-    is_own = isinstance(error, errors.HBaseORMError)
+    details: Any = {}
+    fix = ""
+    if isinstance(error, errors.HBaseORMError):
+        details, fix = _detail(error.details), as_options(error.fix)
     return {
         "error": {
             "class": type(error).__name__,
             "message": text,
-            "details": _detail(error.details) if is_own else {},
-            "fix": as_options(error.fix) if is_own else "",
+            "details": details,
+            "fix": fix,
             "exit_code": int(code),
         }
     }

@@ -10,6 +10,7 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
+from typing import Final
 
 import click
 
@@ -136,6 +137,8 @@ TOPICS = {
 }
 """The commands by name, each with the first sentence of its help; a new topic is added here."""
 
+_COMPLETE: Final = "_HBASE_ORM_COMPLETE"
+
 
 def _show_version(context: click.Context, _parameter: click.Parameter, given: bool) -> None:  # noqa: FBT001 -- click's signature
     if given and not context.resilient_parsing:
@@ -194,6 +197,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def run(arguments: Sequence[str]) -> int:
     """Run a command; return its exit code. Errors are printed to standard error."""
+    if _COMPLETE in os.environ:  # a shell's script asks for completions; click answers
+        from hbase_orm.cli.row_commands.bash_completion import (  # noqa: PLC0415 -- rarely needed
+            complete_whole_words,
+        )
+
+        complete_whole_words()
     # An error in the arguments themselves may come before the option was read.
     options = Settings(is_json="--json" in arguments)
     try:

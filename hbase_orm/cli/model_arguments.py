@@ -14,7 +14,7 @@ import click
 from hbase_orm.cli.errors import one_line
 from hbase_orm.cli.frame import NotedArgument, settings
 from hbase_orm.cli.named_models import named_models, named_value, search_first, written
-from hbase_orm.cli.project import SECTION, Project
+from hbase_orm.cli.project import SECTION, Project, find_project
 from hbase_orm.errors import ConfigurationError, HBaseORMError
 from hbase_orm.model import Model
 from hbase_orm.model.discovery import has_table
@@ -149,8 +149,27 @@ def _argument(
         return None if context.resilient_parsing else convert(texts)
 
     return click.argument(
-        name, cls=NotedArgument, nargs=-1, callback=callback, metavar=metavar, note=note
+        name,
+        cls=NotedArgument,
+        nargs=-1,
+        callback=callback,
+        metavar=metavar,
+        note=note,
+        shell_complete=_completed,
     )
+
+
+def _completed(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
+    """Return the models of pyproject.toml whose names begin with a text, for completion by a shell.
+
+    None if pyproject.toml or a model has a mistake: a shell has no place to show it.
+    """
+    try:
+        project = find_project(Path.cwd())
+        models = () if project is None else _of_project(project)
+    except HBaseORMError:
+        return []
+    return [name for name in map(written, models) if name.startswith(incomplete)]
 
 
 # --- models ---------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Values of fields as JSON, as text that `put` and conditions read back, and as cells of a table."""
+"""Values of fields as JSON, as text that `put` reads back, and as cells of a printed table."""
 
 from __future__ import annotations
 
@@ -36,10 +36,9 @@ def json_of(value: Any) -> Any:
         return json_value(value)
     if isinstance(value, Mapping):
         return {typed_text(name): json_of(each) for name, each in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [json_of(each) for each in value]
-    if isinstance(value, (set, frozenset)):
-        return [json_of(each) for each in sorted(value, key=repr)]
+    if isinstance(value, (list, tuple, set, frozenset)):
+        is_ordered = isinstance(value, (list, tuple))
+        return [json_of(each) for each in (value if is_ordered else sorted(value, key=repr))]
     try:
         return json.loads(_ANYTHING.pack(value))
     except (TypeError, ValueError):  # of a codec of the user

@@ -72,9 +72,12 @@ def count(stmt: Select[Any]) -> None:
       hbase-orm count shop.models:Order --where 'status in NEW,PAID'
       hbase-orm count shop.models:Order --allow-full-scan
     """  # noqa: D301 -- click's mark, not an escape
-    with connect(settings().require_url()) as engine, engine.session() as session:
-        with WorkLines(f"counting {stmt.model.__schema__.table}"):
-            number = session.count(stmt)
+    with (
+        connect(settings().require_url()) as engine,
+        engine.session() as session,
+        WorkLines(f"counting {stmt.model.__schema__.table}"),
+    ):
+        number = session.count(stmt)
     answer({"count": number}, lambda: [str(number)])
 
 
