@@ -16,6 +16,10 @@ from hbase_orm.cli.project import SECTION, Project, find_project
 from hbase_orm.errors import ConfigurationError
 
 
+class ReaderGoneError(Exception):
+    """The reader of the output, such as `head` or `less`, has seen enough."""
+
+
 @dataclass(slots=True)
 class Settings:
     """The global options, which click passes to every command as its context object.
@@ -131,6 +135,17 @@ class Command(click.Command):
         notes = [each.note for each in self.params if isinstance(each, NotedArgument)]
         self.epilog = self.epilog or "\n\n".join(notes) or None
         self.params.extend(_shared_options())
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command.
+
+        Raises:
+            ReaderGoneError: The reader of the output has seen enough.
+        """
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError as error:
+            raise ReaderGoneError from error  # click would end the program, with the exit code 1
 
 
 class Group(click.Group):

@@ -23,7 +23,7 @@ from hbase_orm.cli.errors import (
     exit_code,
     one_line,
 )
-from hbase_orm.cli.frame import LateGroup, Settings, Topic
+from hbase_orm.cli.frame import LateGroup, ReaderGoneError, Settings, Topic
 from hbase_orm.errors import GatewayError, HBaseORMError
 
 TOPICS = {
@@ -206,6 +206,15 @@ def run(arguments: Sequence[str]) -> int:
     # An error in the arguments themselves may come before the option was read.
     options = Settings(is_json="--json" in arguments)
     try:
+        return _run(arguments, options)
+    except ReaderGoneError:
+        # What is left in the buffer must not fail when Python writes it at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return ExitCode.OK
+
+
+def _run(arguments: Sequence[str], options: Settings) -> int:
+    try:
         result = cli.main(
             list(arguments) or ["--help"], "hbase-orm", standalone_mode=False, obj=options
         )
@@ -218,16 +227,14 @@ def run(arguments: Sequence[str]) -> int:
     except HBaseORMError as error:
         text = as_options(one_line(error)) + _death_behind(error, options.url)
         return _fail(options, error, text, exit_code(error))
+    except ReaderGoneError:
+        raise
     except Exception as error:  # noqa: BLE001 -- the outermost frame: nobody else can report it
         return _unexpected(options, error)
     return result if isinstance(result, int) else ExitCode.OK
 
 
 def _unexpected(options: Settings, error: Exception) -> ExitCode:
-    if isinstance(error, BrokenPipeError):
-        # The reader of our output (head, less) has seen enough; the flush at exit must not fail.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return ExitCode.OK
     text = f"internal error: {one_line(error)}; run again with --debug and report it"
     return _fail(options, error, text, ExitCode.INTERNAL)
 

@@ -31,8 +31,8 @@ class Ended:
 
     @property
     def error(self) -> Any:
-        """The error of a command with `--json`: the last line of standard error."""
-        return json.loads(self.err.splitlines()[-1])["error"]
+        """The error of a command with `--json`, at the end of standard error."""
+        return json.loads(self.err[self.err.index("{") :])["error"]
 
 
 Run = Callable[..., Ended]
