@@ -14,7 +14,7 @@ from hbase_orm.cli.frame import settings
 from hbase_orm.cli.progress import WorkLines
 from hbase_orm.cli.row_commands.data_writers import CsvWriter, JsonLineWriter, JsonWriter
 from hbase_orm.cli.row_commands.shown_fields import ShownFields
-from hbase_orm.cli.row_commands.text_writers import CellWriter, RecordWriter, TableWriter
+from hbase_orm.cli.row_commands.text_writers import AlignedWriter, CellWriter, RecordWriter
 
 CELLS: Final = "hbase"
 """The format that shows stored cells, and so needs the objects of rows."""
@@ -33,7 +33,7 @@ class RowWriter(Protocol):
 _WRITERS: Final[Mapping[str, Callable[[ShownFields, Callable[[str], object]], RowWriter]]] = (
     MappingProxyType(
         {
-            "table": TableWriter,
+            "table": AlignedWriter,
             "json": JsonWriter,
             "jsonl": JsonLineWriter,
             "csv": CsvWriter,

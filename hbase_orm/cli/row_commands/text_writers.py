@@ -14,7 +14,7 @@ _MEASURED_ROWS: Final = 100
 """The rows by which a table's columns get their widths: more of them are not kept in memory."""
 
 
-class TableWriter:
+class AlignedWriter:
     """Aligned columns, as wide as the first 100 rows need them."""
 
     def __init__(self, fields: ShownFields, write: Callable[[str], object]) -> None:
