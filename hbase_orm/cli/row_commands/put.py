@@ -87,13 +87,7 @@ def _insert(session: Session, new: Model) -> None:
 
 def _update(session: Session, obj: Any, given: Assignments) -> Outcome:
     """Set the values that were given, and write those that have changed."""
-    model = type(obj)
-    others = given.others(model)
-    unread = [each.name for each in model.__schema__.deferred if each.is_required]
-    lacking = [getattr(model, name) for name in unread if name not in others]
-    if lacking:
-        session.refresh(obj, *lacking)  # every put needs the required fields
-    for name, value in others.items():
+    for name, value in given.others(type(obj)).items():
         setattr(obj, name, value)
     for name, entries in given.entries.items():
         getattr(obj, name).update(entries)

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import io
 import json
+from contextlib import nullcontext
+from datetime import UTC, datetime
 
 import pytest
 
 from hbase_orm import Engine, select
 from hbase_orm.cli.errors import ExitCode
+from hbase_orm.ops import CloseScanner
 from tests.support.meter_models import Reading
+from tests.support.recording import LetsAnotherWork, gateway_of, through
 from tests.unit.cli.row_commands.conftest import Run
 
 FIRST = "2026-01-01"
@@ -54,7 +58,7 @@ def test_a_limit_bounds_what_is_deleted(run: Run, engine: Engine) -> None:
     assert left(engine) == [("web-1", 2), ("web-1", 1), ("web-2", 1)]
 
 
-@pytest.mark.parametrize("arguments", [OF_WEB_1, ("web-1", FIRST)])
+@pytest.mark.parametrize("arguments", [OF_WEB_1, ("web-1", FIRST, "web-1", FIRST)])
 def test_it_asks_on_a_terminal_and_shows_how_many_rows_there_are(
     run: Run, engine: Engine, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
 ) -> None:
@@ -100,6 +104,29 @@ def test_nothing_is_asked_if_there_is_nothing_to_delete(
     ended = run("delete", Reading, *arguments)
 
     assert (ended.code, ended.out) == (ExitCode.OK, "deleted 0 rows of readings\n")
+
+
+def test_a_row_that_comes_after_the_count_is_not_deleted_without_a_question(
+    run: Run, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def insert() -> None:
+        with engine.session() as session:
+            session.add(Reading(host="web-9", at=datetime(2026, 1, 1, tzinfo=UTC), value=1.0))
+
+    gateway = LetsAnotherWork(
+        gateway_of(engine),
+        lambda request: isinstance(request, CloseScanner),
+        insert,
+        is_after=True,
+    )
+    other = through(gateway, engine)
+    monkeypatch.setattr("hbase_orm.cli.row_commands.delete.connect", lambda _: nullcontext(other))
+
+    ended = run("delete", Reading, "--where", "host=web-9")
+
+    assert gateway.has_worked
+    assert ended.out == "deleted 0 rows of readings\n"
+    assert ("web-9", 1) in left(engine)
 
 
 @pytest.mark.parametrize(
