@@ -205,7 +205,7 @@ class LateGroup(Group):
             return super().get_command(ctx, cmd_name)
         return self._topics[cmd_name].load()
 
-    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:  # type: ignore[type-arg] # older click has no argument for it
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Return the commands and options that begin with `incomplete`; topics are not imported."""
         topics = [
             CompletionItem(name, help=topic.summary)

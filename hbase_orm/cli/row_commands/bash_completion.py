@@ -31,7 +31,7 @@ class WholeWords(BashComplete):
         self._before_colon = incomplete[: incomplete.rfind(":") + 1]
         return whole[1:-1], incomplete
 
-    def format_completion(self, item: CompletionItem) -> str:  # type: ignore[type-arg] # older click has no argument for it
+    def format_completion(self, item: CompletionItem) -> str:
         """Return the type and the value of a completion, for the script."""
         value: Any = item.value
         return f"{item.type},{value.removeprefix(self._before_colon)}"
