@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import importlib.util
 import inspect
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import quote
 from typing import Any, Final
 
 import click
@@ -23,6 +25,7 @@ from hbase_orm.query import Select, select
 _Models = tuple[type[Model], ...]
 _Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 _MODEL_AND_INDEX: Final = 2  # the most texts that commands on indexes take
+_CONDITION_SIGN: Final = re.compile("[=<>]")
 _MODEL: Final = """\b
 MODEL is MODULE:CLASS, as shop.models:Order, or MODULE, as shop.models, for"""
 _PROJECT: Final = f"""the models of
@@ -333,6 +336,9 @@ def _statement(texts: Sequence[str]) -> Select[Any]:
         click.UsageError: There is no such statement, or not exactly one such model.
         ConfigurationError: pyproject.toml is wrong.
     """
+    for text in texts:
+        if _CONDITION_SIGN.search(text):
+            raise click.UsageError(f"a condition needs an option: write --where {quote(text)}.")
     _refuse_more(texts, 1)
     if not texts or ":" not in texts[0]:
         return select(_only(texts))

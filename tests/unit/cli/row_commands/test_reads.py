@@ -264,6 +264,12 @@ def test_rows_are_counted(run: Run) -> None:
         (["scan", Reading], 2, "; or add --allow-full-scan"),
         (["scan", Reading, "--where", "value>1", "--limit", "1"], 2, "would read the whole table"),
         (["count", Reading], 2, "would read the whole table"),
+        (
+            ["scan", Reading, "host=web-1"],
+            2,
+            "a condition needs an option: write --where host=web-1.",
+        ),
+        (["count", "value>1"], 2, "a condition needs an option: write --where 'value>1'."),
         (["scan", named("Readings")], 2, "the module has no such name"),
         (["get", named("Readings"), "7"], 2, "the module has no such name"),
         (["get", "no_such_module:Reading", "7"], 2, "there is no module of this name"),
