@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from enum import Enum
 from typing import Any
 
@@ -99,6 +99,8 @@ class Crash(Event, record_type="C"):
 MODELS: tuple[type[Model], ...] = (Reading, Meter, Manual, Salted, Event)
 
 OF_WEB_1 = select(Reading).where(Reading.host == "web-1")
+PERHAPS_STALE = OF_WEB_1.consistency("timeline")
+IN_JANUARY = OF_WEB_1.as_of(datetime(2026, 1, 31, tzinfo=UTC))
 LOUDEST = select(Reading.host, func.count(), func.max(Reading.value)).group_by(Reading.host)
 
 

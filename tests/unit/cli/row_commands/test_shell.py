@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from hbase_orm import Engine
+from hbase_orm import Engine, Family, Key, Model, codecs, key
 from hbase_orm.cli.errors import ExitCode
+from hbase_orm.cli.row_commands.shell import names_in_console
 from tests.support import meter_models
-from tests.support.meter_models import Salted
 from tests.unit.cli.row_commands.conftest import Ended, Run
 
 MODULE = meter_models.__name__
@@ -39,7 +39,21 @@ def test_the_models_and_a_session_are_there(
     assert "[3]" in ended.out
     assert f"(Engine('{engine.options.url}'), 'Boot')" in ended.out
     with engine.session() as session:
-        assert session.get(Salted, n=7) is not None
+        assert session.get(meter_models.Salted, n=7) is not None
+
+
+class Salted(Model, table="other_salted"):
+    d = Family()
+    n: Key[int] = key(codecs.uint16())
+
+
+def test_models_of_one_name_have_their_modules_in_front(engine: Engine) -> None:
+    with engine.session() as session:
+        names = names_in_console((Salted, meter_models.Salted), engine, session)
+
+    own = f"{__name__}_Salted".replace(".", "_")
+    assert names[own] is Salted
+    assert names["tests_support_meter_models_Salted"] is meter_models.Salted
 
 
 def test_the_banner_shows_what_is_there(
@@ -62,7 +76,7 @@ def test_changes_that_were_not_sent_are_told_and_not_sent(
     assert ended.code == ExitCode.OK
     assert "not sent, because session.flush() was not called" in ended.err
     with engine.session() as session:
-        assert session.get(Salted, n=7) is None
+        assert session.get(meter_models.Salted, n=7) is None
 
 
 def test_an_error_in_the_console_does_not_end_it(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
