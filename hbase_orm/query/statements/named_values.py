@@ -48,7 +48,7 @@ def named_type(names: tuple[str, ...]) -> type[tuple[Any, ...]]:
     make: Any = namedtuple  # noqa: PYI024  # the names are only known at run time
     fields: Any = make("Values", names, rename=True)
 
-    class Values(fields):
+    class Values(fields):  # type: ignore[misc]  # likewise
         """Values that a statement selects: a tuple whose values have names."""
 
         __slots__ = ()
