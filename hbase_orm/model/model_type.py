@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABCMeta
 from typing import TYPE_CHECKING, Protocol
 
 from hbase_orm.model.descriptions import class_text
@@ -23,6 +24,8 @@ else:
             """Return the class with its table, row key, fields and indexes, in one line."""
             return class_text(self) or super().__repr__()
 
-        # Protocols and abstract classes ask code in Python which objects are theirs; models do not.
+        # The type of protocols refuses a generic model, and asks code in Python, as that of abstract
+        # classes does, which objects are of a class.
+        __new__ = ABCMeta.__new__
         __instancecheck__ = type.__instancecheck__
         __subclasscheck__ = type.__subclasscheck__
