@@ -24,8 +24,8 @@ else:
             """Return the class with its table, row key, fields and indexes, in one line."""
             return class_text(self) or super().__repr__()
 
-        # The type of protocols refuses a generic model, and asks code in Python, as that of abstract
-        # classes does, which objects are of a class.
+        # The type of protocols refuses a generic model. To find which objects are of a class, it
+        # calls code in Python, and so does that of abstract classes.
         __new__ = ABCMeta.__new__
         __instancecheck__ = type.__instancecheck__
         __subclasscheck__ = type.__subclasscheck__
