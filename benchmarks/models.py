@@ -9,6 +9,7 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from hbase_orm import Family, Index, Key, Mapped, Model, Salt, codecs, column, key, rowkey
@@ -113,6 +114,10 @@ class HandObject:
     status: int
     total: int
     seen: datetime
+
+
+read_fields = attrgetter(*Source._fields)
+"""Reads all fields of an object, of either kind: none is left encoded."""
 
 
 def sources(count: int, hosts: int = HOSTS) -> Iterator[Source]:
