@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 import happybase
-from happybase.Hbase_thrift import Hbase
+from happybase.connection import Hbase
 from thriftpy2.protocol import TCyBinaryProtocol
 from thriftpy2.thrift import TClient
 from thriftpy2.transport import TCyBufferedTransport, TSocket

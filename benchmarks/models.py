@@ -79,6 +79,15 @@ def reading(table: str, *, is_salted: bool, is_indexed: bool) -> type[Model]:
     return Reading
 
 
+def salted(table: str, buckets: int) -> type[Model]:
+    """Return a model whose rows are spread over so many salt buckets."""
+
+    class Salted(_Reading, table=table):
+        __rowkey__ = rowkey(Salt(buckets), _Reading.host, _Reading.at)
+
+    return Salted
+
+
 class HandEntry(Model, table="bench_hand_entries"):
     """Makes the table of hand-written index entries."""
 

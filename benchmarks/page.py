@@ -8,7 +8,6 @@ from typing import Final
 
 from benchmarks.plots import Bar, bars
 from benchmarks.results import (
-    AGAIN,
     BASE,
     COMPILED,
     FOLDER,
@@ -25,6 +24,7 @@ from benchmarks.targets import TARGETS, Measure, Outcome, Verdict, outcome
 
 PAGE: Final = "RESULTS.md"
 PICTURES: Final = "pictures"
+_TIMES: Final = "\N{MULTIPLICATION SIGN}"
 
 _CPU_OF: Final = (
     "scan", "scan-sparse", "count", "wide-rows", "get", "get-many", "load", "newest",
@@ -44,16 +44,16 @@ _LABELS: Final = {
 _KINDS: Final = {BASE: "by hand", PURE: "pure Python", COMPILED: "compiled"}
 
 _HOW_TO_READ: Final = """\
-Each repetition runs every variant once, in shuffled order, and compares those of one repetition. Shown is the
-median of these ratios with the [least..greatest]; above 1 is faster. **A/A** is the baseline against itself:
-what a ratio differs by less than that range means nothing. CPU is that of the client's process with all its
-threads, for a row, a query or a get; it hardly depends on what else the machine does. The **limit** is a raw
-socket that sends the same requests and throws the answers away: no client can be faster on this server. All
-fields of all objects are read, on both sides. Speeds depend on the machine, ratios much less.
+Each repetition runs every variant once, in shuffled order, and compares those of one repetition.
+Shown is the median of these ratios with the [least..greatest]; above 1 is faster. **A/A** is the
+baseline against itself: a difference within that range means nothing. CPU is that of the client's
+process with all its threads, for a row, a query or a get; it hardly depends on what else the
+machine does. The **limit** is a raw socket that sends the same requests, one after the other, and
+throws the answers away. All fields of all objects are read, on both sides.
 
-`make bench` measures again and writes this page; `make bench-check` compares a few scenarios with it.
-What a row costs by table size, columns, buckets and connections is in [SCALE.md](SCALE.md), what the server
-itself allows a load in [LIMITS.md](LIMITS.md)."""
+`make bench` measures again and writes this page; `make bench-check` compares a few scenarios with
+it. What a row costs by the size of tables, columns, buckets and connections is in
+[SCALE.md](SCALE.md), what the server itself allows a load in [LIMITS.md](LIMITS.md)."""
 
 
 def write(results: Results, folder: Path = FOLDER) -> list[Path]:
@@ -106,11 +106,12 @@ def _summary(outcomes: list[Outcome]) -> str:
 def machine_text(machine: Machine, rows: int) -> str:
     """Return what was measured on what, as a list in Markdown."""
     versions = ", ".join(f"{name} {text}" for name, text in machine.versions.items())
+    load = f"{machine.load_before:.1f} before, {machine.load_after:.1f} after"
+    shared = "client, gateways and HBase share it (loopback, local file system)"
     return "\n".join(
         [
-            f"- **Machine**: {machine.processor}, {machine.memory_gb:.0f} GB; client, gateways and "
-            "HBase share it (loopback, local file system).",
-            f"- **Load average**: {machine.load_before:.1f} before, {machine.load_after:.1f} after.",
+            f"- **Machine**: {machine.processor}, {machine.memory_gb:.0f} GB; {shared}.",
+            f"- **Load average**: {load}.",
             f"- **Versions**: {versions}; commit {machine.commit}, {machine.day}.",
             f"- **Reader of rows**: {machine.reader}.",
             f"- **Size**: {rows:,} rows a load, {5 * rows:,} a scan.",
@@ -132,7 +133,7 @@ def _row(each: Outcome) -> list[str]:
         target.scenario,
         target.beside,
         _value(each),
-        f"{noise.least:.2f}..{noise.most:.2f}" if noise else "–",
+        f"{noise.least:.2f}..{noise.most:.2f}" if noise else "",
         _cpu(each),
         wanted,
         stretch,
@@ -145,14 +146,14 @@ def _amount(measure: Measure, value: float) -> str:
         case Measure.PEAK:
             return f"{value:.0f} MB"
         case Measure.SPEED:
-            return f"{value:g}×"
+            return f"{value:g}{_TIMES}"
         case Measure.CPU | Measure.OF_LIMIT:
             return f"{value:.2f} {measure.value}"
 
 
 def _value(each: Outcome) -> str:
     if each.value is None:
-        return "–"
+        return ""
     shown = _amount(each.target.measure, round(each.value, 2))
     if each.spread is None:
         return f"**{shown}**"
@@ -162,7 +163,7 @@ def _value(each: Outcome) -> str:
 def _cpu(each: Outcome) -> str:
     variant = None if each.comparison is None else each.comparison.variant(each.target.variant)
     if each.comparison is None or variant is None:
-        return "–"
+        return ""
     unit = each.comparison.unit
     return f"{_micros(variant.cpu_us)}, {_micros(each.comparison.base.cpu_us)} µs a {unit}"
 
@@ -226,7 +227,7 @@ def speeds(outcomes: list[Outcome]) -> str:
             extremes = each.spread.least, each.spread.most
             kind = each.target.variant if each.target.variant in {COMPILED, PURE} else OWN
             median = each.spread.median
-            bar = Bar(kind, median, f"{median:.2f}×", extremes, each.target.bound)
+            bar = Bar(kind, median, f"{median:.2f}{_TIMES}", extremes, each.target.bound)
             groups.append((each.target.scenario, [bar]))
     legend = [
         (COMPILED, "faster or slower than by hand"),

@@ -146,7 +146,5 @@ def spread(own: Samples, other: Samples) -> Spread:
     Rates are compared, as two variants may do different numbers of units.
     """
     scale = own.count / other.count
-    ratios = [
-        scale * others / mine for mine, others in zip(own.wall_s, other.wall_s, strict=True)
-    ]
+    ratios = [scale * others / mine for mine, others in zip(own.wall_s, other.wall_s, strict=True)]
     return Spread(median(ratios), min(ratios), max(ratios))

@@ -66,9 +66,9 @@ _CLIENT_SHARE: Final = (
     "cost is only as fast as the limit in the details below."
 )
 _INDEX_LIMIT: Final = (
-    "An entry is one more row for HBase: with entries that cost the client nothing, loads with 1, 2 "
-    "and 3 indexes would reach 0.72, 0.59 and 0.54 (see LIMITS.md); fewer rows for the server is "
-    "what would move that."
+    "An entry is one more row for HBase: if entries cost the client nothing, loads with 1, 2 and 3 "
+    "indexes would reach 0.72, 0.59 and 0.54 (see LIMITS.md); fewer rows for the server is what "
+    "would move that."
 )
 
 TARGETS: Final = (
@@ -101,7 +101,7 @@ TARGETS: Final = (
         0.8,
         measure=Measure.OF_LIMIT,
         beside="raw socket, thrown away",
-        reason="Each range is a scan of its own: opening it, and its first calls, ask for few rows.",
+        reason="Each range is a scan of its own, and its first calls ask for few rows.",
     ),
     Target("wide row, pure Python", "wide-rows", PURE, 1.5, reason=_CLIENT_SHARE),
     Target("wide row, compiled", "wide-rows", COMPILED, 3.0, 5.0, reason=_CLIENT_SHARE),
@@ -124,9 +124,7 @@ TARGETS: Final = (
         beside="happybase Batch",
         reason="Writes are bound by HBase: log, memstore and two passes of the gateway.",
     ),
-    Target(
-        "bulk put, plain: client CPU", "load", OWN, 0.5, 1 / 3, Measure.CPU, "happybase Batch"
-    ),
+    Target("bulk put, plain: client CPU", "load", OWN, 0.5, 1 / 3, Measure.CPU, "happybase Batch"),
     Target(
         "newest 30 over 16 buckets",
         "newest",

@@ -22,14 +22,14 @@ from hbase_orm import select
 NEWEST = 30
 HOSTS = 2
 # A bucket has more rows of each host than a default scan fetches at once.
-ROWS = 40_000
+TIMES = 2
 QUERIES = 10
 
 
 def newest(place: Place) -> list[Comparison]:
     """Compare queries for the newest rows: of one host, then of the other."""
     place.make_anew(SaltedReading)
-    rows = max(place.rows, ROWS)
+    rows = TIMES * place.rows
     with place.engine.session() as session, session.bulk() as bulk:
         bulk.add_all(SaltedReading(**source._asdict()) for source in sources(rows, HOSTS))
     hosts = [f"host-{number % HOSTS:04d}" for number in range(QUERIES)]

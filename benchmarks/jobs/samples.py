@@ -12,8 +12,19 @@ from benchmarks.jobs.scan import CACHING_ROWS, TIMES, complete
 from benchmarks.paired import compare, pair_by_hand
 from benchmarks.place import Place
 from benchmarks.results import Comparison
-from hbase_orm import Dynamic, Engine, Family, Key, Mapped, Model, codecs, column, dynamic, key
-from hbase_orm import select
+from hbase_orm import (
+    Dynamic,
+    Engine,
+    Family,
+    Key,
+    Mapped,
+    Model,
+    codecs,
+    column,
+    dynamic,
+    key,
+    select,
+)
 
 MISSING: Final = 0.2
 WIDE_ROWS: Final = 30
