@@ -15,10 +15,12 @@ from typing import Any, Self
 
 import happybase
 from happybase.connection import Hbase
-from thriftpy2.protocol import TCyBinaryProtocol
+from thriftpy2 import protocol as thrift_protocol
+from thriftpy2 import transport as thrift_transport
 from thriftpy2.thrift import TClient
-from thriftpy2.transport import TCyBufferedTransport, TSocket
 
+_protocols: Any = thrift_protocol  # only some of their functions are typed
+_transports: Any = thrift_transport
 _BUFFER_BYTES = 1 << 20
 _INT32 = struct.Struct(">i")
 _NAME_AT = 8
@@ -60,7 +62,7 @@ class _RecordingSocket:
     """A socket of thriftpy2 that notes what goes through it."""
 
     def __init__(self, host: str, port: int) -> None:
-        self._socket = TSocket(host, port)
+        self._socket = _transports.TSocket(host, port)
         self._request = b""
         self.exchanges: list[Exchange] = []
 
@@ -118,9 +120,9 @@ class Discard:
         """
         recording = _RecordingSocket(host, port)
         connection: Any = happybase.Connection(host, port, autoconnect=False)
-        connection.transport = TCyBufferedTransport(recording)
-        protocol = TCyBinaryProtocol(connection.transport, decode_response=False)
-        connection.client = TClient(Hbase, protocol)
+        connection.transport = _transports.TCyBufferedTransport(recording)
+        binary = _protocols.TCyBinaryProtocol(connection.transport, decode_response=False)
+        connection.client = TClient(Hbase, binary)
         connection.open()
         try:
             count = work(connection)

@@ -159,5 +159,5 @@ def place_of(options: Options, rows: int, repetitions: int) -> Iterator[tuple[Pl
 
 def _embedded_version() -> str:
     text = (ROOT / "hbase_orm/server/pom.xml").read_text(encoding="utf-8")
-    versions = re.findall(r"<version>(\d[\w.]*)(?:-hadoop3)?</version>", text)
-    return str(versions[0]) if versions else "of an unknown version"
+    server = re.search(r"<artifactId>hbase-thrift</artifactId>\s*<version>(.*?)</version>", text)
+    return server[1] if server else "of an unknown version"

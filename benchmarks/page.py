@@ -128,7 +128,7 @@ def _row(each: Outcome) -> list[str]:
     target, noise = each.target, each.noise
     bound = "≤" if target.measure.is_most else "≥"
     wanted = f"{bound} {_amount(target.measure, target.bound)}"
-    stretch = "" if target.stretch is None else f"{_amount(target.measure, target.stretch)}"
+    stretch = "" if target.stretch is None else _amount(target.measure, target.stretch)
     return [
         target.scenario,
         target.beside,
@@ -142,19 +142,13 @@ def _row(each: Outcome) -> list[str]:
 
 
 def _amount(measure: Measure, value: float) -> str:
-    match measure:
-        case Measure.PEAK:
-            return f"{value:.0f} MB"
-        case Measure.SPEED:
-            return f"{value:g}{_TIMES}"
-        case Measure.CPU | Measure.OF_LIMIT:
-            return f"{value:.2f} {measure.value}"
+    return f"{value:.0f} MB" if measure is Measure.PEAK else f"{round(value, 2):g}{_TIMES}"
 
 
 def _value(each: Outcome) -> str:
     if each.value is None:
         return ""
-    shown = _amount(each.target.measure, round(each.value, 2))
+    shown = _amount(each.target.measure, each.value)
     if each.spread is None:
         return f"**{shown}**"
     return f"**{shown}** [{each.spread.least:.2f}..{each.spread.most:.2f}]"
@@ -181,10 +175,10 @@ def _missed(outcomes: list[Outcome]) -> Iterator[str]:
     for each in missed:
         assert each.value is not None
         measure = each.target.measure
-        shown = _amount(measure, round(each.value, 2))
+        shown = _amount(measure, each.value)
         wanted = _amount(measure, each.target.bound)
-        text = f"- **{each.target.scenario}**: {shown}, wanted {wanted}. {each.target.reason}"
-        lines.append(text.rstrip())
+        text = f"- **{each.target.scenario}**, beside {each.target.beside}: {shown}, "
+        lines.append(f"{text}wanted {wanted}. {each.target.reason}".rstrip())
     yield "\n".join(lines)
 
 

@@ -16,10 +16,10 @@ from benchmarks.results import AGAIN, COMPILED, OWN, PURE, Comparison, Results, 
 class Measure(Enum):
     """What of a variant a target is about."""
 
-    SPEED = "times as fast"
-    OF_LIMIT = "of the server's limit"
-    CPU = "of the CPU"
-    PEAK = "MB"
+    SPEED = "how many times as fast as the baseline"
+    OF_LIMIT = "how many times as fast as the server's limit"
+    CPU = "client CPU as a part of the baseline's"
+    PEAK = "peak memory, in megabytes"
 
     @property
     def is_most(self) -> bool:
@@ -81,7 +81,7 @@ TARGETS: Final = (
         0.8,
         0.95,
         Measure.OF_LIMIT,
-        "raw socket, thrown away",
+        "the server's limit",
         "What is left is the client's CPU for objects and fields, while the gateway waits.",
     ),
     Target("sparse scan, pure Python", "scan-sparse", PURE, 1.5, 2.0, reason=_CLIENT_SHARE),
@@ -100,7 +100,7 @@ TARGETS: Final = (
         COMPILED,
         0.8,
         measure=Measure.OF_LIMIT,
-        beside="raw socket, thrown away",
+        beside="the server's limit",
         reason="Each range is a scan of its own, and its first calls ask for few rows.",
     ),
     Target("wide row, pure Python", "wide-rows", PURE, 1.5, reason=_CLIENT_SHARE),
