@@ -102,8 +102,16 @@ pictures: $(DEV_STAMP) ## draw the pictures of docs/choosing-a-row-key.md, and f
 	$(BIN)/python docs/pictures/draw_row_keys.py
 
 .PHONY: bench
-bench: $(DEV_STAMP) ## paired benchmarks against plain happybase
+bench: $(DEV_STAMP) ## paired benchmarks against plain happybase; writes benchmarks/RESULTS.md
 	$(BIN)/python -m benchmarks $(BENCH_ARGS)
+
+.PHONY: bench-check
+bench-check: $(DEV_STAMP) ## is something slower than in the last results, beyond noise?
+	$(BIN)/python -m benchmarks check $(BENCH_ARGS)
+
+.PHONY: bench-scale
+bench-scale: $(DEV_STAMP) ## what a row costs by rows, columns, buckets, connections; writes SCALE.md
+	$(BIN)/python -m benchmarks scale $(BENCH_ARGS)
 
 .PHONY: image
 image: $(DEV_STAMP) ## build the dockerized HBase, starting a Docker engine if need be

@@ -80,10 +80,11 @@ def reading(table: str, *, is_salted: bool, is_indexed: bool) -> type[Model]:
 
 
 def salted(table: str, buckets: int) -> type[Model]:
-    """Return a model whose rows are spread over so many salt buckets."""
+    """Return a model whose rows are spread over so many salt buckets; one bucket is no salt."""
 
     class Salted(_Reading, table=table):
-        __rowkey__ = rowkey(Salt(buckets), _Reading.host, _Reading.at)
+        if buckets > 1:
+            __rowkey__ = rowkey(Salt(buckets, form="byte"), _Reading.host, _Reading.at)
 
     return Salted
 

@@ -26,8 +26,8 @@ REPETITIONS: Final = 7
 CHECK_REPETITIONS: Final = 5
 QUICK_ROWS: Final = 1_000
 QUICK_REPETITIONS: Final = 2
-LEAST_ROWS: Final = 400
-"""An index page of 100 rows takes one row of four."""
+LEAST_ROWS: Final = 600
+"""An index page has 100 rows of one unit of four; the newest 30 are those of one host of twenty."""
 
 COMMANDS: Final[Mapping[str, Sequence[str]]] = {
     "run": (*JOBS, *LOCAL_JOBS),

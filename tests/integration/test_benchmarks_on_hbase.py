@@ -24,7 +24,7 @@ def test_a_quick_check_measures_both_readers_and_the_limit_and_decides_nothing(
     before = msgspec.structs.replace(RESULTS, comparisons=tuple(known))
     (tmp_path / "results.json").write_text(to_json(before))
     only = [part for name in JOBS for part in ("--only", name)]
-    sizes = ["--url", hbase_url, "--rows", "400", "--repetitions", "1", "--output", str(tmp_path)]
+    sizes = ["--url", hbase_url, "--rows", "600", "--repetitions", "1", "--output", str(tmp_path)]
 
     code = main(["check", *sizes, *only])
 
@@ -32,7 +32,7 @@ def test_a_quick_check_measures_both_readers_and_the_limit_and_decides_nothing(
     assert code == 0
     assert "Not decided: the run is of another size than the last results." in out
     assert out.count("| WORSE |") == 4 * len(readers)
-    for unit_rows in ("Scan of 2,000 rows", "Gets of one row of 5 cells each, of 400 rows"):
+    for unit_rows in ("Scan of 3,000 rows", "Gets of one row of 5 cells each, of 600 rows"):
         assert unit_rows in out
     limits = re.findall(r"\| the same answers, received and thrown away \| ([\d,]+) \|", out)
     assert len(limits) == len(JOBS)

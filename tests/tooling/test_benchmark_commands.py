@@ -24,7 +24,7 @@ from tests.support.made_up_results import RESULTS
         (["scale", "--only", "row"], "there is no part 'row'; did you mean 'rows'? All: rows,"),
         (["page", "--only", "scan"], "there is no name 'scan': the command takes none"),
         (["chek"], "there is no command 'chek'; did you mean 'check'?"),
-        (["--rows", "5"], "argument --rows: 5 is less than 400"),
+        (["--rows", "5"], "argument --rows: 5 is less than 600"),
         (["--rows", "many"], "argument --rows: invalid number value: 'many'"),
         (["--repetitions", "0"], "argument --repetitions: 0 is less than 1"),
         (["--onyl", "scan"], "unrecognized arguments: --onyl"),
@@ -55,7 +55,7 @@ def test_only_a_whole_run_is_written() -> None:
 
 def test_sizes_that_are_given_win_over_quick_ones() -> None:
     assert parse(["--quick"]).with_default(20_000, 7) == (QUICK_ROWS, 2)
-    assert parse(["--quick", "--rows", "500"]).with_default(20_000, 7) == (500, 2)
+    assert parse(["--quick", "--rows", "700"]).with_default(20_000, 7) == (700, 2)
     assert parse(["--repetitions", "3"]).with_default(20_000, 7) == (20_000, 3)
 
 
