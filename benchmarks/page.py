@@ -125,7 +125,7 @@ def _table(outcomes: list[Outcome]) -> str:
 
 
 def _row(each: Outcome) -> list[str]:
-    target, noise = each.target, each.noise
+    target = each.target
     bound = "≤" if target.measure.is_most else "≥"
     wanted = f"{bound} {_amount(target.measure, target.bound)}"
     stretch = "" if target.stretch is None else _amount(target.measure, target.stretch)
@@ -133,7 +133,7 @@ def _row(each: Outcome) -> list[str]:
         target.scenario,
         target.beside,
         _value(each),
-        f"{noise.least:.2f}..{noise.most:.2f}" if noise else "",
+        each.noise,
         _cpu(each),
         wanted,
         stretch,
@@ -224,7 +224,7 @@ def speeds(outcomes: list[Outcome]) -> str:
             bar = Bar(kind, median, f"{median:.2f}{_TIMES}", extremes, each.target.bound)
             groups.append((each.target.scenario, [bar]))
     legend = [
-        (COMPILED, "faster or slower than by hand"),
+        (COMPILED, "the library"),
         (PURE, "the same in pure Python"),
         ("extremes", "extremes"),
         ("wanted", "target"),
@@ -238,6 +238,8 @@ def limits(results: Results) -> str:
     """Return the picture of speeds beside the server's limit; empty if there is none."""
     groups = []
     for comparison in results.comparisons:
+        if comparison.variant(LIMIT) is None:
+            continue
         shown = [comparison.variant(key) for key in _KINDS]
         found = [
             Bar(each.key, each.of_limit.median, f"{each.of_limit.median:.2f}")

@@ -30,7 +30,7 @@ text.value, text.title { fill: var(--ink); } text.title { font-weight: 600; font
 .card { fill: var(--card); stroke: var(--line); }
 .axis { stroke: var(--line); fill: none; } .even { stroke: var(--soft); fill: none; }
 .extremes { stroke: var(--ink); fill: none; stroke-width: 1.2; }
-.wanted { stroke: var(--mark); stroke-width: 3; fill: none; }
+.wanted { stroke: var(--good); stroke-width: 3; fill: none; }
 .hand { fill: var(--soft); } .pure { fill: var(--mark); } .compiled { fill: var(--bar); }
 .orm { fill: var(--bar); }
 .path { fill: none; stroke-width: 2; } .computed { stroke-dasharray: 4 4; }
@@ -90,7 +90,7 @@ class Scale:
     def ticks(self) -> Iterator[float]:
         """Yield round values within the scale."""
         if not self.is_log:
-            step = _round_step((self.high - self.low) / 5)
+            step = _round_step((self.high - self.low) / 7)
             for number in range(math.ceil(self.low / step), math.floor(self.high / step) + 1):
                 yield number * step
             return
@@ -192,7 +192,7 @@ class Series:
 def lines(title: str, x_label: str, y_label: str, series: Sequence[Series]) -> str:
     """Return a picture of lines; both scales are logarithmic, computed points are hollow."""
     every = [point for each in series for point in (*each.points, *each.computed)]
-    height, left, right = 330, 78, _WIDTH - 24
+    height, left, right = 330, 78, _WIDTH - 36
     across = Scale(min(x for x, _ in every), max(x for x, _ in every), left, right, is_log=True)
     low, high = min(y for _, y in every) / 1.3, max(y for _, y in every) * 1.3
     upward = Scale(low, high, height - 48, _TOP, is_log=True)

@@ -94,15 +94,6 @@ TARGETS: Final = (
         beside="happybase, keys only",
         reason=_CLIENT_SHARE,
     ),
-    Target(
-        "count of ranges",
-        "count",
-        COMPILED,
-        0.8,
-        measure=Measure.OF_LIMIT,
-        beside="the server's limit",
-        reason="Each range is a scan of its own, and its first calls ask for few rows.",
-    ),
     Target("wide row, pure Python", "wide-rows", PURE, 1.5, reason=_CLIENT_SHARE),
     Target("wide row, compiled", "wide-rows", COMPILED, 3.0, 5.0, reason=_CLIENT_SHARE),
     Target("Arrow of a scan", "arrow", COMPILED, 3.0, 8.0, beside="a table made by hand"),
@@ -209,10 +200,14 @@ class Outcome:
     verdict: Verdict = Verdict.UNKNOWN
 
     @property
-    def noise(self) -> Spread | None:
-        """What the baseline showed beside itself."""
+    def noise(self) -> str:
+        """What the baseline showed beside itself; empty for memory."""
         again = None if self.comparison is None else self.comparison.variant(AGAIN)
-        return None if again is None else again.speed
+        if self.comparison is None or again is None or self.target.measure is Measure.PEAK:
+            return ""
+        if self.target.measure is Measure.CPU:
+            return f"{self.comparison.cpu_share(AGAIN):.2f}"
+        return f"{again.speed.least:.2f}..{again.speed.most:.2f}"
 
 
 def outcome(target: Target, results: Results) -> Outcome:

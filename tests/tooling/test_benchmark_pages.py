@@ -56,11 +56,11 @@ def test_the_page_names_machine_load_versions_and_commit(lines: list[str]) -> No
         ),
         (
             "bulk put, plain: client CPU | happybase Batch",
-            f"**0.3{X}** | 0.97..1.05 | 6.0, 20.0 µs a row | ≤ 0.5{X} | 0.33{X} | met, stretch too",
+            f"**0.3{X}** | 1.02 | 6.0, 20.0 µs a row | ≤ 0.5{X} | 0.33{X} | met, stretch too",
         ),
         (
             "stream of 1 M rows, compiled: peak memory | imports",
-            "**12 MB** | 0.97..1.05 | 2.0, 20.0 µs a row | ≤ 60 MB |  | met",
+            "**12 MB** |  | 2.0, 20.0 µs a row | ≤ 60 MB |  | met",
         ),
         (
             "single get | happybase + dataclass",
@@ -146,7 +146,7 @@ def test_equal_ratios_are_equal_distances_on_a_logarithmic_axis() -> None:
 
 
 def test_ticks_of_an_axis_are_round() -> None:
-    assert list(Axis(0.0, 1.2, 0.0, 1.0).ticks()) == pytest.approx([0.0, 0.5, 1.0])
+    assert list(Axis(0.0, 1.2, 0.0, 1.0).ticks()) == pytest.approx([0.0, 0.2, 0.4, 0.6, 0.8, 1.0])
 
 
 # --- the scale ------------------------------------------------------------------------------------
