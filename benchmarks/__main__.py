@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
 from benchmarks import check, page, scale_page
-from benchmarks.catalog import JOBS, LOCAL_JOBS, MODELS
+from benchmarks.catalog import JOBS, LOCAL_JOBS, MODELS, SLOW
 from benchmarks.machine import load_average, this_machine
 from benchmarks.options import (
     CHECK_REPETITIONS,
@@ -38,14 +38,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(options: Options) -> int:
     rows, repetitions = options.with_default(ROWS, REPETITIONS)
-    load_before, hbase, comparisons = load_average(), "not used", []
-    chosen = options.only or (*JOBS, *LOCAL_JOBS)
-    if with_server := [name for name in JOBS if name in chosen]:
-        for compared, hbase in _measured(options, with_server, rows, repetitions):  # noqa: B007  # used below
-            comparisons.append(compared)
-    for name in LOCAL_JOBS:
-        if name in chosen:
-            comparisons += [_printed(each) for each in LOCAL_JOBS[name](repetitions)]
+    load_before = load_average()
+    comparisons, hbase = _measured(options, options.names(JOBS, SLOW), rows, repetitions)
+    for name in options.names(LOCAL_JOBS, SLOW):
+        comparisons += [_printed(each) for each in LOCAL_JOBS[name](repetitions)]
     results = Results(this_machine(hbase, load_before), rows, tuple(comparisons))
     print(page.machine_text(results.machine, rows))
     return _written(page.write(results, options.output)) if options.is_whole else 0
@@ -53,13 +49,14 @@ def _run(options: Options) -> int:
 
 def _measured(
     options: Options, names: Sequence[str], rows: int, repetitions: int
-) -> Iterator[tuple[Comparison, str]]:
-    """Yield what jobs on a server have measured, each with what is known of the HBase."""
+) -> tuple[list[Comparison], str]:
+    """Return what jobs on a server have measured, and what is known of the HBase."""
+    if not names:
+        return [], "not used"
     with place_of(options, rows, repetitions) as (place, hbase):
-        for name in names:
-            for each in JOBS[name](place):
-                yield _printed(each), hbase
+        comparisons = [_printed(each) for name in names for each in JOBS[name](place)]
         place.engine.drop_tables(*MODELS)
+    return comparisons, hbase
 
 
 def _printed(comparison: Comparison) -> Comparison:
@@ -71,9 +68,8 @@ def _printed(comparison: Comparison) -> Comparison:
 def _check(options: Options) -> int:
     before = _last_results(options)
     rows, repetitions = options.with_default(before.rows, CHECK_REPETITIONS)
-    names = options.only or check.CHOSEN
-    measured = [each for each, _ in _measured(options, names, rows, repetitions)]
-    judged = check.judgements(before, measured)
+    comparisons, _ = _measured(options, options.only or check.CHOSEN, rows, repetitions)
+    judged = check.judgements(before, comparisons)
     text, code = check.conclusion(judged, is_comparable=rows == before.rows)
     print(check.table(judged), text, sep="\n\n")
     return code
@@ -93,7 +89,7 @@ def _scale(options: Options) -> int:
     rows, repetitions = options.with_default(ROWS, REPETITIONS)
     load_before, parts = load_average(), []
     with place_of(options, rows, repetitions) as (place, hbase):
-        for name in options.only or PARTS:
+        for name in options.names(PARTS):
             part = PARTS[name](place)
             print(scale_page.section(part), end="\n\n", flush=True)
             parts.append(part)

@@ -59,6 +59,9 @@ LOCAL_JOBS: Final[dict[str, Callable[[int], Sequence[Comparison]]]] = {
 }
 """Jobs that need no server; they take the number of repetitions."""
 
+SLOW: Final = {"memory", "guarded-updates", "moving", "imports", "keys"}
+"""Jobs that a quick run leaves out, unless they are named."""
+
 MODELS: Final = (
     PlainReading,
     IndexedReading,

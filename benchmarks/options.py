@@ -6,7 +6,7 @@ import argparse
 import difflib
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -75,6 +75,12 @@ class Options:
     def is_whole(self) -> bool:
         """Whether all is measured, at full size, so that it can be written."""
         return not self.only and not self.is_quick
+
+    def names(self, every: Iterable[str], slow: Collection[str] = ()) -> list[str]:
+        """Return which of some names are chosen: the named ones, or all but slow ones if quick."""
+        if self.only:
+            return [name for name in every if name in self.only]
+        return [name for name in every if not (self.is_quick and name in slow)]
 
     def with_default(self, rows: int, repetitions: int) -> tuple[int, int]:
         """Return rows and repetitions: as given, or quick ones, or these."""

@@ -58,6 +58,8 @@ class Place:
     def own(self, name: str, function: Callable[..., int], /, **arguments: Any) -> list[Variant]:
         """Return variants that call a function with the compiled reader, and in Python only.
 
+        Each is called once before: what is made at a first call is not measured.
+
         Args:
             name: What the function does, for the report.
             function: A function of a module, called with an engine and the arguments.
@@ -70,8 +72,10 @@ class Place:
         def here() -> int:
             return function(self.engine, **arguments)
 
+        here()
         if compiled_cells is None:
             return [Variant(PURE, f"{name}, pure Python", here)]
+        pure()
         return [
             Variant(COMPILED, f"{name}, compiled", here),
             Variant(PURE, f"{name}, pure Python", pure, cpu_s=self.pure.cpu_s),

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from functools import cache
 from typing import Any, Final
 
 from benchmarks.jobs.scan import complete, write_readings
@@ -38,6 +39,7 @@ def single(place: Place) -> list[Comparison]:
     return [compare("get", title, "row", variants, repetitions=place.repetitions, seed=8)]
 
 
+@cache
 def _random_gets(rows: int) -> list[Source]:
     return random.Random(8).sample(list(sources(rows)), min(GETS, rows))
 
@@ -66,7 +68,7 @@ def _gets_by_hand(connection: Any, name: str, chosen: Sequence[Source]) -> int:
 def many(place: Place) -> list[Comparison]:
     """Compare reads of many rows by their keys, in one call of a method."""
     write_readings(place, place.rows)
-    rounds, table = list(_random_rounds(place.rows)), place.name_of(PlainReading)
+    rounds, table = _random_rounds(place.rows), place.name_of(PlainReading)
     rows = sum(map(len, rounds))
 
     def by_hand() -> int:
@@ -84,10 +86,10 @@ def many(place: Place) -> list[Comparison]:
     return [compare("get-many", title, "row", variants, repetitions=place.repetitions, seed=7)]
 
 
-def _random_rounds(rows: int) -> Iterator[list[Source]]:
+@cache
+def _random_rounds(rows: int) -> list[list[Source]]:
     chance, known = random.Random(6), list(sources(rows))
-    for _ in range(ROUNDS):
-        yield chance.sample(known, min(KEYS, rows))
+    return [chance.sample(known, min(KEYS, rows)) for _ in range(ROUNDS)]
 
 
 def get_rounds(engine: Engine, rows: int) -> int:

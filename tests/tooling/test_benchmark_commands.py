@@ -53,6 +53,15 @@ def test_only_a_whole_run_is_written() -> None:
     assert not parse(["--quick"]).is_whole
 
 
+def test_a_quick_run_leaves_out_slow_jobs_unless_they_are_named() -> None:
+    jobs, slow = ["scan", "memory", "get"], {"memory"}
+
+    assert parse([]).names(jobs, slow) == jobs
+    assert parse(["--quick"]).names(jobs, slow) == ["scan", "get"]
+    assert parse(["--quick", "--only", "memory"]).names(jobs, slow) == ["memory"]
+    assert parse(["--only", "get"]).names(jobs, slow) == ["get"]
+
+
 def test_sizes_that_are_given_win_over_quick_ones() -> None:
     assert parse(["--quick"]).with_default(20_000, 7) == (QUICK_ROWS, 2)
     assert parse(["--quick", "--rows", "700"]).with_default(20_000, 7) == (700, 2)
