@@ -107,6 +107,7 @@ def test_a_page_without_figures_has_no_pictures(tmp_path: Path) -> None:
     written = page.write(msgspec.structs.replace(RESULTS, comparisons=()), tmp_path)
 
     assert [path.name for path in written] == ["results.json", "RESULTS.md"]
+    assert list((tmp_path / "pictures").iterdir()) == []
     assert "![" not in (tmp_path / "RESULTS.md").read_text()
 
 
