@@ -21,7 +21,8 @@ from hbase_orm.query.plans.plans import (
     TablesPlan,
 )
 from hbase_orm.query.statements.aggregates import Aggregate, Grouping
-from hbase_orm.query.statements.clauses import ANY_INDEX, ROWS_ONLY, AnyIndex, Sort
+from hbase_orm.query.statements.argument_checks import positive
+from hbase_orm.query.statements.clauses import ANY_INDEX, ROWS_ONLY, AnyIndex, Selection, Sort
 from hbase_orm.query.statements.selection import fields_given, fields_read, loaded_by
 from hbase_orm.query.statements.statement import Select, select
 from hbase_orm.schema import codec_of, compile_match
@@ -41,6 +42,7 @@ __all__ = [
     "SaltedScanPlan",
     "ScanPlan",
     "Select",
+    "Selection",
     "Shapes",
     "Sort",
     "TablesPlan",
@@ -55,5 +57,6 @@ __all__ = [
     "may_be_empty",
     "names_in",
     "plan",
+    "positive",
     "select",
 ]
