@@ -24,7 +24,7 @@ class ArrowReads:
         /,
         *,
         batch_rows: int = BATCH_ROWS,
-        types: Mapping[Any, Any] | None = None,
+        types: Mapping[str, Any] | None = None,
     ) -> Any:
         """Return the results of a statement as a `pyarrow.RecordBatchReader`.
 
@@ -36,8 +36,8 @@ class ArrowReads:
         Args:
             stmt: The statement. `load_related()` is refused.
             batch_rows: The most rows of a batch. A batch also ends after 16 MiB of rows.
-            types: A `pyarrow.DataType` by field or by the name of a column, instead of the type
-                that belongs to the field's codec: `types={Order.price: pa.decimal128(12, 2)}`.
+            types: A `pyarrow.DataType` by the name of a column, instead of the type that belongs
+                to the field's codec: `types={"price": pa.decimal128(12, 2)}`.
 
         Raises:
             ConfigurationError: pyarrow is not installed.
@@ -49,7 +49,7 @@ class ArrowReads:
         return self._reader.arrow(stmt, batch_rows, types or {})
 
     def to_pandas(
-        self, stmt: Select[Any], /, *, types: Mapping[Any, Any] | None = None, **options: Any
+        self, stmt: Select[Any], /, *, types: Mapping[str, Any] | None = None, **options: Any
     ) -> Any:
         """Return all results of a statement as a `pandas.DataFrame`.
 

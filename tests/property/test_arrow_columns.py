@@ -5,8 +5,7 @@ from __future__ import annotations
 import random
 import types
 from collections.abc import Iterator, Sequence
-from dataclasses import fields, is_dataclass
-from datetime import timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from enum import Enum
 from ipaddress import IPv4Address, IPv6Address
 from typing import Any
@@ -21,9 +20,8 @@ from hbase_orm import key as key_field
 from hbase_orm.codecs import Codec
 from hbase_orm.codecs.choices import Enumerated
 from hbase_orm.compiled import compiled_cells
-from hbase_orm.errors import HBaseORMError, QueryError
+from hbase_orm.errors import CodecError, HBaseORMError, QueryError, ValidationError
 from hbase_orm.ops import Cell, Row
-from hbase_orm.reading.columnar import record_batches as batches_module
 from hbase_orm.reading.columnar.arrow_columns import columns_of
 from hbase_orm.reading.columnar.record_batches import record_batches, schema_of
 from tests.property.random_models import Declared, models, rows
@@ -36,6 +34,15 @@ SEEDS = range(8)
 SOAK_SEEDS = range(8, 208)
 MODELS = 6
 ROWS = 40
+FEW = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+EXTREMES: tuple[Any, ...] = (
+    *(datetime(1, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, 23, 59, 59, 999_999, tzinfo=UTC)),
+    *(datetime(1970, 1, 1, tzinfo=UTC), datetime(2106, 2, 7, 6, 28, 15, tzinfo=UTC)),
+    *(date.min, date.max, time.min, time.max),
+    *(timedelta(microseconds=-(2**63)), timedelta(microseconds=2**63 - 1)),
+    *(0, -1, 2**7 - 1, 2**15 - 1, 2**31 - 1, 2**63 - 1, -(2**63), 2**64 - 1),
+)
+"""Values at the bounds of codecs; the numbers beside their bytes are often no values."""
 
 IDS = [f"{codec.name}{'-desc' if codec.desc else ''}-{n}" for n, codec in enumerate(CODECS)]
 
@@ -117,6 +124,32 @@ def _is_beyond(value: Any) -> bool:
     return False
 
 
+def extremes_of(codec: Codec[Any]) -> list[bytes]:
+    """Return the bytes of values at the bounds of a codec, and the bytes beside them."""
+    stored = []
+    for value in EXTREMES:
+        try:
+            data = codec.encode(value)
+        except (CodecError, AttributeError, TypeError, ValueError):
+            continue
+        near = [int.from_bytes(data, "big") + step for step in (-1, 0, 1)]
+        stored += [
+            number.to_bytes(len(data), "big") for number in near if 0 <= number < 1 << 8 * len(data)
+        ]
+    return stored
+
+
+@pytest.mark.skipif(compiled_cells is None, reason="it is not used")
+@pytest.mark.parametrize("place", range(len(CODECS)), ids=IDS)
+def test_values_at_the_bounds_are_gathered_as_they_are_read(memory: Engine, place: int) -> None:
+    model = model_of(CODECS[place], place, is_key=False)
+    stmt = select(model.c).allow_full_scan()
+    for n, data in enumerate(extremes_of(CODECS[place])):
+        cells = {b"d:c": Cell(data, 5), b"d:n": Cell(codecs.int64().encode(n), 5)}
+        row = Row(model.__schema__.layout.encode({"k": n}), cells)
+        assert gathered(memory, stmt, [encoded(row)]) == gathered(memory, stmt, [row])
+
+
 @pytest.mark.skipif(compiled_cells is None, reason="it is not used")
 @pytest.mark.parametrize("is_key", [False, True], ids=["in cells", "in the row key"])
 @pytest.mark.parametrize("place", range(len(CODECS)), ids=IDS)
@@ -180,3 +213,51 @@ def test_random_models_are_gathered_as_they_are_read(memory: Engine, seed: int) 
 @pytest.mark.parametrize("seed", SOAK_SEEDS)
 def test_many_models_are_gathered_as_they_are_read(memory: Engine, seed: int) -> None:
     check_models(memory, seed)
+
+
+# --- random models with row keys of every kind ----------------------------------------------------
+
+
+def check_tables(data: st.DataObject, declared: Declared) -> int:
+    """Compare the Arrow table of a random model's rows with its objects; return their number."""
+    model: Any = declared.model
+    if model.__schema__.layout.table_period is not None:
+        return 0  # its tables are made when rows are loaded
+    with connect("memory://") as engine, engine.session() as session:
+        engine.create_tables(model)
+        try:
+            for row in data.draw(rows(declared)):
+                maker = declared.makers[row["class"]]
+                of = maker.__schema__.fields
+                session.add(maker(**{name: value for name, value in row.items() if name in of}))
+            session.flush()
+        except ValidationError:  # two rows of one key, or an empty row
+            return 0
+        every = select(model).allow_full_scan()
+        objects = [*session.stream(every)]
+        try:
+            table = session.arrow(every, batch_rows=3).read_all()
+        except CodecError as error:
+            assert error.column in {name for name, kind in declared.fields.items()}
+            return 0
+        table.validate(full=True)
+        assert table.num_rows == len(objects)
+        for name in table.column_names:
+            codec = model.__schema__.codecs[name]
+            values = [in_arrow(codec, getattr(obj, name)) for obj in objects]
+            read = table[name].to_pylist()
+            assert read == values or repr(read) == repr(values)
+        return len(objects)
+
+
+def test_tables_of_random_models_have_the_values_of_their_objects() -> None:
+    compared = 0
+
+    @FEW
+    @given(st.data(), models())
+    def check(data: st.DataObject, declared: Declared) -> None:
+        nonlocal compared
+        compared += check_tables(data, declared)
+
+    check()
+    assert compared > 20

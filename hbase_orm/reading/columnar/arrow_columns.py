@@ -14,12 +14,12 @@ from hbase_orm.reading.columnar.arrow_module import arrow
 from hbase_orm.reading.columnar.arrow_types import DECIMAL_SCALE, ArrowType, arrow_type
 from hbase_orm.schema import DynamicSchema, EntryExpr, Expr, FunctionExpr, TableSchema
 
-Types = Mapping[Any, Any]
-"""Arrow types that a program chose, by field or by the name of the column."""
+Types = Mapping[str, Any]
+"""Arrow types that a program chose, by the name of the column."""
 
 _NO_TYPE_FIX: Final = (
     "select other fields, or choose a type that pyarrow makes of the values: "
-    "types={Model.field: pyarrow.string()}"
+    "types={'field': pyarrow.string()}"
 )
 
 
@@ -67,7 +67,7 @@ class ArrowColumn:
             column=self.name,
             type=str(self.type.type),
             reason=reason,
-            fix="choose another type: types={Model.field: pyarrow.decimal128(38, 18)}; decimals "
+            fix="choose another type: types={'field': pyarrow.decimal128(38, 18)}; decimals "
             f"have {DECIMAL_SCALE} digits after the point if you choose none",
         )
 
@@ -112,18 +112,17 @@ def columns_of(stmt: Select[Any], bound: BoundModel, types: Types) -> list[Arrow
     Raises:
         QueryError: A field has no Arrow type, or `types` names no column of the statement.
     """
-    chosen = {_name(field): kind for field, kind in types.items()}
     if stmt.selection is None:
-        columns = [_of_field(bound.schema, name, chosen) for name in names_of_objects(stmt, bound)]
+        columns = [_of_field(bound.schema, name, types) for name in names_of_objects(stmt, bound)]
     else:
-        columns = [_of_item(bound.schema, item, chosen) for item in stmt.items]
-    unknown = chosen.keys() - {column.name for column in columns}
+        columns = [_of_item(bound.schema, item, types) for item in stmt.items]
+    unknown = types.keys() - {column.name for column in columns}
     if unknown:
         raise QueryError(
             "types= names a column that the statement does not have",
-            names=sorted(unknown),
+            names=sorted(map(str, unknown)),
             columns=[column.name for column in columns],
-            fix="use fields of the statement: types={Model.field: pyarrow.string()}",
+            fix="name columns of the statement: types={'field': pyarrow.string()}",
         )
     return columns
 
@@ -149,24 +148,12 @@ def name_of(item: Expr[Any]) -> str:
     return item.name
 
 
-def _name(field: Any) -> str:
-    if isinstance(field, str):
-        return field
-    if isinstance(field, Expr):
-        return name_of(field)
-    raise QueryError(
-        "a key of types= is neither a field nor the name of a column",
-        got=repr(field),
-        fix="write types={Model.field: pyarrow.string()}",
-    )
-
-
-def _of_field(schema: TableSchema, name: str, chosen: Mapping[str, Any]) -> ArrowColumn:
+def _of_field(schema: TableSchema, name: str, types: Types) -> ArrowColumn:
     dynamic = next((each for each in schema.dynamics if each.name == name), None)
     if dynamic is not None:
-        return _of_dynamic(schema, dynamic, chosen)
+        return _of_dynamic(schema, dynamic, types)
     return _of_codec(
-        schema, name, schema.codecs[name], chosen, is_nullable=_is_nullable(schema, name)
+        schema, name, schema.codecs[name], types, is_nullable=_is_nullable(schema, name)
     )
 
 
@@ -181,14 +168,14 @@ def _is_nullable(schema: TableSchema, name: str) -> bool:
 
 
 def _of_dynamic(
-    schema: TableSchema, dynamic: DynamicSchema, chosen: Mapping[str, Any]
+    schema: TableSchema, dynamic: DynamicSchema, types: Types
 ) -> ArrowColumn:
     pa = arrow()
     names, values = arrow_type(dynamic.name_codec), arrow_type(dynamic.codec)
     if names is None or values is None:
         codec = dynamic.name_codec if names is None else dynamic.codec
         raise _without_type(schema, dynamic.name, codec)
-    if dynamic.name in chosen:
+    if dynamic.name in types:
         raise QueryError(
             "the type of dynamic columns as a map cannot be chosen",
             field=dynamic.name,
@@ -198,26 +185,26 @@ def _of_dynamic(
     return ArrowColumn(dynamic.name, _MapType(kind, names=names, values=values), is_nullable=False)
 
 
-def _of_item(schema: TableSchema, item: Expr[Any], chosen: Mapping[str, Any]) -> ArrowColumn:
+def _of_item(schema: TableSchema, item: Expr[Any], types: Types) -> ArrowColumn:
     name = name_of(item)
     if isinstance(item, Aggregate):
-        return _of_aggregate(schema, item, chosen)
+        return _of_aggregate(schema, item, types)
     if isinstance(item, (EntryExpr, FunctionExpr)):
-        return _of_codec(schema, name, codec_of(schema, item), chosen, is_nullable=True)
-    return _of_field(schema, name, chosen)
+        return _of_codec(schema, name, codec_of(schema, item), types, is_nullable=True)
+    return _of_field(schema, name, types)
 
 
-def _of_aggregate(schema: TableSchema, item: Aggregate[Any], chosen: Mapping[str, Any]) -> Any:
+def _of_aggregate(schema: TableSchema, item: Aggregate[Any], types: Types) -> Any:
     pa, name = arrow(), name_of(item)
     is_count = item.function == "count"
     if is_count or item.field is None:
         kind = ArrowType(pa.int64())
-        return _of_type(name, kind, chosen, is_nullable=False)
+        return _of_type(name, kind, types, is_nullable=False)
     codec = codec_of(schema, item.field)
     if item.function != "sum":
-        return _of_codec(schema, name, codec, chosen, is_nullable=True)
+        return _of_codec(schema, name, codec, types, is_nullable=True)
     kind = _sum_type(codec)
-    return _of_type(name, kind, chosen, is_nullable=False)
+    return _of_type(name, kind, types, is_nullable=False)
 
 
 def _sum_type(codec: Codec[Any]) -> ArrowType:
@@ -232,37 +219,37 @@ def _of_codec(
     schema: TableSchema,
     name: str,
     codec: Codec[Any],
-    chosen: Mapping[str, Any],
+    types: Types,
     *,
     is_nullable: bool,
 ) -> ArrowColumn:
     kind = arrow_type(codec)
     if kind is None:
-        if name not in chosen:
+        if name not in types:
             raise _without_type(schema, name, codec)
-        kind = ArrowType(chosen[name])
+        kind = ArrowType(types[name])
     is_nullable = is_nullable or kind.has_none
-    return _of_type(name, kind, chosen, is_nullable=is_nullable, codec=codec)
+    return _of_type(name, kind, types, is_nullable=is_nullable, codec=codec)
 
 
 def _of_type(
     name: str,
     kind: ArrowType,
-    chosen: Mapping[str, Any],
+    types: Types,
     *,
     is_nullable: bool,
     codec: Codec[Any] | None = None,
 ) -> ArrowColumn:
-    if name not in chosen:
+    if name not in types:
         return ArrowColumn(name, kind, is_nullable, codec)
-    if not isinstance(chosen[name], arrow().DataType):
+    if not isinstance(types[name], arrow().DataType):
         raise QueryError(
             "a value of types= is not an Arrow type",
             column=name,
-            got=repr(chosen[name]),
-            fix="write types={Model.field: pyarrow.string()}",
+            got=repr(types[name]),
+            fix="write types={'field': pyarrow.string()}",
         )
-    return ArrowColumn(name, kind.as_type(chosen[name]), is_nullable, codec, is_chosen=True)
+    return ArrowColumn(name, kind.as_type(types[name]), is_nullable, codec, is_chosen=True)
 
 
 def _without_type(schema: TableSchema, name: str, codec: Codec[Any]) -> QueryError:

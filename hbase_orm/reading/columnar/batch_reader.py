@@ -50,12 +50,14 @@ class _StreamedBatches:
     closed = False
 
     def __init__(self, batches: Stream[Any], schema: Any) -> None:
-        """Write the schema."""
+        """Begin with the schema, so that opening the stream makes no batch."""
         # The writer keeps its file alive, unseen by the garbage collector: it must not be this one.
         self._sink = _WrittenBytes()
         self._writer: Any = arrow().ipc.new_stream(self._sink, schema)
         self._batches = batches
-        self._unread = self._sink.take()
+        self._unread = memoryview(schema.serialize())
+        # The writer writes the schema, too, but only before the first batch.
+        self._written_twice = len(self._unread)
 
     def readable(self) -> bool:
         """Return True, as files do that can be read."""
@@ -81,7 +83,8 @@ class _StreamedBatches:
             self._writer = None
         else:
             self._writer.write_batch(batch)
-        self._unread = self._sink.take()
+        self._unread = self._sink.take()[self._written_twice :]
+        self._written_twice = 0
         return bool(self._unread)
 
     def close(self) -> None:
