@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 
 from benchmarks import (
+    columnar,
     fanout,
     guarded,
     imports,
@@ -46,6 +47,7 @@ JOBS: dict[str, Callable[[Place], str]] = {
     "guarded-updates": guarded.updates,
     "index-lookup": guarded.lookups,
     "scan": scan.scan,
+    "arrow": columnar.arrow,
     "scan-sparse": reading.sparse,
     "get-many": reading.by_key,
     "wide-rows": reading.wide,

@@ -883,6 +883,7 @@ cdef class ColumnGatherer:
     cdef type _row_type
     cdef Py_ssize_t _most
     cdef Py_ssize_t _rows
+    cdef Py_ssize_t _size
     cdef list _buffers
 
     def __cinit__(self, tuple columns not None, CellReader cells not None, KeyReader keys,
@@ -967,7 +968,7 @@ cdef class ColumnGatherer:
         """Allocate the buffers of arrays without rows."""
         cdef Py_ssize_t n, bits = (self._most + 7) // 8
         cdef Gathered* column
-        self._rows = 0
+        self._rows = self._size = 0
         self._buffers = []
         for n in range(self._count):
             column = &self._columns[n]
@@ -995,6 +996,11 @@ cdef class ColumnGatherer:
         """The number of rows that were gathered."""
         return self._rows
 
+    @property
+    def size_bytes(self):
+        """The size of the cells of the gathered rows."""
+        return self._size
+
     def gather(self, list rows not None):
         """Gather rows until one does not fit, or there is no room for more.
 
@@ -1003,19 +1009,22 @@ cdef class ColumnGatherer:
         """
         cdef Py_ssize_t n, done
         cdef object row
+        cdef bytes encoded
         for done in range(len(rows)):
             row = rows[done]
             if self._rows >= self._most or type(row) is not self._row_type:
                 return done
-            if not self._gather(row.key, row.encoded):
+            encoded = row.encoded
+            if not self._gather(row, encoded):
                 for n in range(self._count):
                     if self._columns[n].kind == VALUE:
                         del self._buffers[n][2][self._rows:]
                 return done
             self._rows += 1
+            self._size += PyBytes_GET_SIZE(encoded)
         return len(rows)
 
-    cdef bint _gather(self, bytes key, bytes encoded) except -1:
+    cdef bint _gather(self, object row, bytes encoded) except -1:
         """Write the values of one row behind the others; return whether all of them fit."""
         cdef Cell[MOST_COLUMNS] cells
         cdef Cell[MOST_PARTS] parts
@@ -1025,10 +1034,10 @@ cdef class ColumnGatherer:
         cdef Gathered* column
         if not self._cells._find(encoded, cells):
             return False
-        if self._keys is not None and not self._keys._split(key, parts):
+        if self._keys is not None and not self._keys._split(row.key, parts):
             return False
         if self._decode_key is not None:
-            decoded = self._decode_key(key, None)
+            decoded = self._decode_key(row.key, None)
         for n in range(self._count):
             column = &self._columns[n]
             if column.source == DECODED:

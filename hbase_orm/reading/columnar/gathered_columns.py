@@ -140,6 +140,12 @@ class Gathering:
     columns: tuple[ArrowColumn, ...]
     kinds: tuple[GatheredKind, ...]
 
+    @property
+    def size_bytes(self) -> int:
+        """The size of the cells of the rows that were added."""
+        size: int = self.gatherer.size_bytes
+        return size
+
     def add(self, rows: list[Row]) -> int:
         """Add rows until one cannot be gathered; return the number of added rows."""
         done: int = self.gatherer.gather(rows)

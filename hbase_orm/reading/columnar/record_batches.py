@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from operator import attrgetter
 from typing import Any, Final
@@ -40,13 +40,11 @@ def record_batches(
         columns: The columns of the batches.
         batch_rows: The most rows of a batch.
     """
-    measured = MeasuredPages(pages)
     by_value = _as_values(stmt, bound, columns)
     gathering = None if by_value is None else gathering_of(bound, by_value, columns, batch_rows)
     if by_value is None or gathering is None:
-        return _plain_batches(measured, bound, by_value or stmt, columns, batch_rows)
-    builder = _Builder(bound, by_value, columns, gathering, batch_rows)
-    return builder.batches(measured)
+        return _plain_batches(MeasuredPages(pages), bound, by_value or stmt, columns, batch_rows)
+    return _Builder(bound, by_value, columns, gathering, batch_rows).batches(pages)
 
 
 class MeasuredPages(Iterator[Sequence[Row]]):
@@ -64,10 +62,13 @@ class MeasuredPages(Iterator[Sequence[Row]]):
     def __next__(self) -> Sequence[Row]:
         """Return the next page."""
         page = next(self._pages)
-        self.size_bytes += sum(
-            len(row.encoded) if isinstance(row, EncodedRow) else row.content_bytes for row in page
-        )
+        self.size_bytes += sum(map(_size_of, page))
         return page
+
+
+def _size_of(row: Row) -> int:
+    """Return the size of a row in bytes; of an encoded row without decoding its cells."""
+    return len(row.encoded) if isinstance(row, EncodedRow) else row.content_bytes
 
 
 def schema_of(columns: Sequence[ArrowColumn]) -> Any:
@@ -142,6 +143,16 @@ class _Builder:
 
     Rows that cannot be gathered, because a value needs anything unusual, are read as values. Their
     arrays stand between those that were gathered before and after them.
+
+    Attributes:
+        bound: The bound model of the rows.
+        stmt: The statement, as one that selects values.
+        columns: The columns of the batches.
+        gathering: What gathers the columns.
+        batch_rows: The most rows of a batch.
+        parts: The arrays of the batch, without the rows that `gathering` holds.
+        count: The number of rows of the batch.
+        size_bytes: The size of the rows in `parts`.
     """
 
     bound: BoundModel
@@ -149,48 +160,53 @@ class _Builder:
     columns: Sequence[ArrowColumn]
     gathering: Gathering
     batch_rows: int
+    parts: list[list[Any]] = field(default_factory=list[list[Any]], init=False)
+    count: int = field(default=0, init=False)
+    size_bytes: int = field(default=0, init=False)
 
-    def batches(self, pages: MeasuredPages) -> Iterator[Any]:
+    def batches(self, pages: Iterator[Sequence[Row]]) -> Iterator[Any]:
         """Yield the batches."""
-        parts: list[list[Any]] = []
-        count, left = 0, self.stmt.row_limit
+        left = self.stmt.row_limit
         for page in pages:
             rows = self.gathering.matching(page)
             if left is not None:
                 rows, left = rows[:left], max(0, left - len(rows))
             at = 0
             while at < len(rows):
-                some = rows[at : at + self.batch_rows - count]
-                parts += self._arrays(some)
-                at, count = at + len(some), count + len(some)
-                if count == self.batch_rows:
-                    yield self._joined(parts)
-                    parts, count, pages.size_bytes = [], 0, 0
+                at += self._add(rows[at : at + self.batch_rows - self.count])
+                if self.count == self.batch_rows:
+                    yield self._joined()
+            if self.count and self.size_bytes + self.gathering.size_bytes >= MOST_BATCH_BYTES:
+                yield self._joined()
             if left == 0:
                 break
-            if count and pages.size_bytes >= MOST_BATCH_BYTES:
-                yield self._joined(parts)
-                parts, count, pages.size_bytes = [], 0, 0
-        if count:
-            yield self._joined(parts)
+        if self.count:
+            yield self._joined()
 
-    def _arrays(self, rows: Sequence[Row]) -> list[list[Any]]:
-        """Gather rows; return the arrays that end with the rows that could not be gathered."""
+    def _add(self, rows: list[Row]) -> int:
+        """Add rows to the batch; return their number."""
+        self.count += len(rows)
         done = self.gathering.add(rows)
-        if done == len(rows):
-            return []
-        before = self.gathering.take()
-        rest = iter([rows[done:]])
-        values = [each for _, each in selected_values(rest, self.bound, self.stmt)]
+        if done < len(rows):
+            self.size_bytes += self.gathering.size_bytes
+            gathered = self.gathering.take()
+            self.parts += [] if gathered is None else [gathered]
+            self.parts.append(self._read(rows[done:]))
+        return len(rows)
+
+    def _read(self, rows: list[Row]) -> list[Any]:
+        """Return the arrays of rows that could not be gathered."""
+        self.size_bytes += sum(map(_size_of, rows))
+        values = [each for _, each in selected_values(iter([rows]), self.bound, self.stmt)]
         if self.stmt.selection is not None and self.stmt.selection.is_bare:
             values = [(value,) for value in values]
-        read = [_array(column, values, n) for n, column in enumerate(self.columns)]
-        return [read] if before is None else [before, read]
+        return [_array(column, values, n) for n, column in enumerate(self.columns)]
 
-    def _joined(self, parts: list[list[Any]]) -> Any:
-        pa = arrow()
-        last = self.gathering.take()
-        parts = parts if last is None else [*parts, last]
+    def _joined(self) -> Any:
+        """Return the batch, and begin the next one."""
+        pa, last = arrow(), self.gathering.take()
+        parts = self.parts if last is None else [*self.parts, last]
+        self.parts, self.count, self.size_bytes = [], 0, 0
         if len(parts) == 1:
             return _batch(parts[0], self.columns)
         joined = [pa.concat_arrays(pieces) for pieces in zip(*parts, strict=True)]
