@@ -15,9 +15,7 @@ MOST_ROWS: int
 
 CellColumn: TypeAlias = tuple[bytes, str, str, str, int, bool, bool, int, Any]
 
-GatheredColumn: TypeAlias = tuple[
-    str, int, str, int, bool, str, int | None, int | None, int, Any
-]
+GatheredColumn: TypeAlias = tuple[str, int, str, int, bool, str, int | None, int | None, int, Any]
 
 def take_rows(
     data: bytes, position: int, most: int, rows: list[Any], row_type: type[Row]

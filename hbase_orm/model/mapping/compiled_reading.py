@@ -107,7 +107,7 @@ def key_reader(layout: KeyLayout) -> Callable[..., tuple[Any, ...]]:
 
 
 def key_codecs(layout: KeyLayout) -> dict[str, Codec[Any]]:
-    """Return for each key field the codec whose bytes are in the row key, as `key_reader` reads it."""
+    """Return the codec of each key field, as `key_reader` reads its part of the row key."""
     parts = [_key_part(part, layout.decoded) for part in layout.parts]
     names = [*layout.decoded]
     return {names[part.place]: part.codec for part in parts if part is not None and part.place >= 0}

@@ -1,1 +1,1 @@
-"""Reads the results of statements into Apache Arrow columns. pyarrow is imported at the first use."""
+"""Results of statements as columns of Apache Arrow; pyarrow is imported at the first use."""

@@ -167,9 +167,7 @@ def _is_nullable(schema: TableSchema, name: str) -> bool:
     return column not in schema.numbers and (column.nullable or schema.record_types is not None)
 
 
-def _of_dynamic(
-    schema: TableSchema, dynamic: DynamicSchema, types: Types
-) -> ArrowColumn:
+def _of_dynamic(schema: TableSchema, dynamic: DynamicSchema, types: Types) -> ArrowColumn:
     pa = arrow()
     names, values = arrow_type(dynamic.name_codec), arrow_type(dynamic.codec)
     if names is None or values is None:

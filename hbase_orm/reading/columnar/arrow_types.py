@@ -82,7 +82,9 @@ class ArrowType:
         """Return a dictionary-encoded array of these places among the texts."""
         pa = arrow()
         assert self.texts is not None
-        return pa.DictionaryArray.from_arrays(indices, pa.array([*self.texts.values()], pa.string()))
+        return pa.DictionaryArray.from_arrays(
+            indices, pa.array([*self.texts.values()], pa.string())
+        )
 
     def as_type(self, kind: Any) -> ArrowType:
         """Return the Arrow type for columns whose type a program has chosen."""

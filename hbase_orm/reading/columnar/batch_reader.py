@@ -1,4 +1,4 @@
-"""Readers of record batches: pyarrow's own, which release the server's scanners when they are closed.
+"""pyarrow's readers of record batches, which release the server's scanners when they are closed.
 
 `pyarrow.RecordBatchReader.from_batches` would make a reader whose `close` does nothing. A reader of
 Arrow's stream format can be extended, and passes on the errors of its source as they are. So the

@@ -23,7 +23,17 @@ from hbase_orm.query import Select, compile_match
 from hbase_orm.reading.columnar.arrow_columns import ArrowColumn
 from hbase_orm.reading.columnar.arrow_module import arrow
 from hbase_orm.reading.columnar.gathered_kinds import GatheredKind, gathered_kind
-from hbase_orm.schema import ColumnSchema, Expr, TableSchema, column_field, compared_by, stored_column
+from hbase_orm.schema import (
+    ColumnSchema,
+    Expr,
+    TableSchema,
+    column_field,
+    compared_by,
+    stored_column,
+)
+
+_Buffers = tuple[int, bytearray, bytearray | None, Any]
+"""The gathered values of a column: see `ColumnGatherer.take`."""
 
 
 def gathering_of(
@@ -158,15 +168,14 @@ class Gathering:
             return None
         buffers = self.gatherer.take()
         return [
-            _array(column, kind, count, *buffer)
+            _array(column, kind, count, buffer)
             for column, kind, buffer in zip(self.columns, self.kinds, buffers, strict=True)
         ]
 
 
-def _array(
-    column: ArrowColumn, kind: GatheredKind, count: int, nulls: int, valid: Any, ends: Any, values: Any
-) -> Any:
+def _array(column: ArrowColumn, kind: GatheredKind, count: int, gathered: _Buffers) -> Any:
     """Return an array of gathered buffers."""
+    nulls, valid, ends, values = gathered
     pa = arrow()
     if kind.name == "value":
         return column.array(values)

@@ -1,4 +1,4 @@
-"""The Arrow types of packed values: lists of plain values are lists, everything else is JSON text."""
+"""The Arrow types of packed values: lists of plain values are lists, all others are JSON text."""
 
 from __future__ import annotations
 
