@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
@@ -222,7 +223,7 @@ def test_a_table_has_the_values_of_the_objects(store: Store) -> None:
 
     table.validate(full=True)
     assert [len(chunk) for chunk in table["shop"].chunks] == [5, 5, 2]
-    converted = {
+    converted: dict[str, Callable[[Any], Any]] = {
         "state": lambda value: value.value,
         "level": lambda value: value.name,
         "id": str,
@@ -235,7 +236,7 @@ def test_a_table_has_the_values_of_the_objects(store: Store) -> None:
     assert table["seen"].to_pylist() == [0] * 11 + [7]
 
 
-STATEMENTS = {
+STATEMENTS: dict[str, Any] = {
     "some fields": select(Sale.city, Sale.shop, Sale.seen).where(Sale.shop == "east"),
     "one field": select(Sale.price).where(Sale.shop == "east"),
     "conditions": select(Sale).where(Sale.shop == "west", Sale.count > 3, Sale.state == State.OPEN),
@@ -279,7 +280,7 @@ def plain(value: Any) -> Any:
 def test_every_kind_of_statement_gives_the_rows_of_its_objects(
     store: Store, kind: str, batch_rows: int
 ) -> None:
-    stmt: Any = STATEMENTS[kind].caching(3)
+    stmt = STATEMENTS[kind].caching(3)
     with store.engine.session() as session:
         results = session.all(stmt)
         table = session.arrow(stmt, batch_rows=batch_rows).read_all()

@@ -73,7 +73,7 @@ def model_of(codec: Codec[Any], number: int, *, is_key: bool) -> Any:
         body["k"] = key_field(codecs.uint32())
         kinds["k"] = Key[int]
         body["c"] = column(body["d"], codec=codec, default=None)
-        kinds["c"] = Mapped[codec.python_type | None]
+        kinds["c"] = Mapped[codec.python_type | None]  # type: ignore[name-defined]
     body["n"] = column(body["d"])
     body |= {"__annotations__": kinds, "__rowkey__": RowKey((body["k"],))}
     words = {"table": f"c{number}{is_key}"}

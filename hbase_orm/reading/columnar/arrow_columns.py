@@ -192,7 +192,7 @@ def _of_item(schema: TableSchema, item: Expr[Any], types: Types) -> ArrowColumn:
     return _of_field(schema, name, types)
 
 
-def _of_aggregate(schema: TableSchema, item: Aggregate[Any], types: Types) -> Any:
+def _of_aggregate(schema: TableSchema, item: Aggregate[Any], types: Types) -> ArrowColumn:
     pa, name = arrow(), name_of(item)
     is_count = item.function == "count"
     if is_count or item.field is None:
