@@ -21,7 +21,8 @@ from hbase_orm.query.plans.plans import (
     TablesPlan,
 )
 from hbase_orm.query.statements.aggregates import Aggregate, Grouping
-from hbase_orm.query.statements.clauses import ANY_INDEX, ROWS_ONLY, AnyIndex, Sort
+from hbase_orm.query.statements.argument_checks import positive
+from hbase_orm.query.statements.clauses import ANY_INDEX, ROWS_ONLY, AnyIndex, Selection, Sort
 from hbase_orm.query.statements.named_values import named_values_of
 from hbase_orm.query.statements.selection import fields_given, fields_read, loaded_by
 from hbase_orm.query.statements.statement import Select, select
@@ -42,6 +43,7 @@ __all__ = [
     "SaltedScanPlan",
     "ScanPlan",
     "Select",
+    "Selection",
     "Shapes",
     "Sort",
     "TablesPlan",
@@ -57,5 +59,6 @@ __all__ = [
     "named_values_of",
     "names_in",
     "plan",
+    "positive",
     "select",
 ]
