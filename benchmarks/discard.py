@@ -10,6 +10,7 @@ from __future__ import annotations
 import socket
 import struct
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -23,6 +24,7 @@ _protocols: Any = thrift_protocol  # only some of their functions are typed
 _transports: Any = thrift_transport
 _BUFFER_BYTES = 1 << 20
 _INT32 = struct.Struct(">i")
+_TIMEOUT_S = 60.0
 _NAME_AT = 8
 """Where the name of the method begins: after the version and the name's length."""
 _SEQUENCE_AND_FIELD = 4 + 3
@@ -136,16 +138,22 @@ class Discard:
         return sum(each.answer_bytes for each in self.exchanges)
 
     def work(self) -> int:
-        """Send the requests, throw the answers away, and return how many units these had."""
+        """Send the requests, throw the answers away, and return how many units these had.
+
+        Raises:
+            ConnectionError: The gateway closes the connection, or an answer is longer than before.
+            TimeoutError: An answer is shorter than before: the table was changed.
+        """
         scanners: dict[bytes, bytes] = {}
         into = memoryview(bytearray(_BUFFER_BYTES))
-        with socket.create_connection((self.host, self.port)) as line:
+        with socket.create_connection((self.host, self.port), timeout=_TIMEOUT_S) as line:
             line.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             for exchange in self.exchanges:
                 line.sendall(_renumbered(exchange, scanners))
                 last = _receive(line, exchange.answer_bytes, into)
                 if exchange.method.startswith(b"scannerOpen"):
                     scanners[exchange.tail[: _INT32.size]] = last[: _INT32.size]
+            _refuse_more(line)
         return self.count
 
 
@@ -157,6 +165,13 @@ def _renumbered(exchange: Exchange, scanners: dict[bytes, bytes]) -> bytes:
     start = exchange.first_argument_at
     end = start + _INT32.size
     return request[:start] + scanners[request[start:end]] + request[end:]
+
+
+def _refuse_more(line: socket.socket) -> None:
+    line.setblocking(False)
+    with suppress(BlockingIOError):
+        if line.recv(1):
+            raise ConnectionError("an answer is longer than before: the table was changed")
 
 
 def _receive(line: socket.socket, size: int, into: memoryview) -> bytes:
