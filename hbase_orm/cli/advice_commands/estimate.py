@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
 
 import click
@@ -73,7 +73,7 @@ def estimate_command(
     """  # noqa: D301 -- click's mark, not an escape
     of_table = sample == "table"
     with connect(settings().require_url()) if of_table else nullcontext() as engine:
-        results = [
+        results = (
             estimate(
                 model,
                 rows=rows,
@@ -84,8 +84,10 @@ def estimate_command(
             )
             for each in models
             for model in _with_rows(each)
-        ]
-    answer([as_json(each) for each in results], lambda: _lines(results))
+        )
+        # Each model takes seconds, so its lines are printed before the next one is estimated.
+        plain = [as_json(each) for each in results] if settings().is_json else []
+        answer(plain, lambda: _lines(results))
 
 
 def _with_rows(model: type[Model]) -> Iterable[type[Model]]:
@@ -94,7 +96,7 @@ def _with_rows(model: type[Model]) -> Iterable[type[Model]]:
     return kinds.models.values() if kinds else (model,)
 
 
-def _lines(results: Sequence[SizeEstimate]) -> Iterator[str]:
+def _lines(results: Iterable[SizeEstimate]) -> Iterator[str]:
     for place, each in enumerate(results):
         if place:
             yield ""
