@@ -74,7 +74,7 @@ def _objects(model: type[Model], path: Path, lines: Any, rows: int) -> Iterator[
         given = {name: text for name, text in pairs if name in parameters}
         try:
             obj = model(**_values(model, path, line, given))
-            key = _key_values(obj)
+            key = key_values(obj)
         except (CodecError, RowKeyError, ValidationError) as error:
             raise _wrong(path, line, str(error)) from error
         if key in lines_of:
@@ -85,7 +85,7 @@ def _objects(model: type[Model], path: Path, lines: Any, rows: int) -> Iterator[
         raise _wrong(path, 2, "the file has no rows")
 
 
-def _key_values(obj: Model) -> tuple[Any, ...]:
+def key_values(obj: Model) -> tuple[Any, ...]:
     """Return the values that tell an object's row from others.
 
     Raises:

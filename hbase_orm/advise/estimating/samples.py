@@ -9,7 +9,7 @@ from math import gcd
 from pathlib import Path
 from typing import Any, Final
 
-from hbase_orm.advise.estimating.csv_objects import csv_objects
+from hbase_orm.advise.estimating.csv_objects import csv_objects, key_values
 from hbase_orm.advise.estimating.spread_rows import read_rows, spread_rows
 from hbase_orm.advise.estimating.write_numbers import (
     numbers_of_batches,
@@ -17,7 +17,7 @@ from hbase_orm.advise.estimating.write_numbers import (
     numbers_of_single_writes,
 )
 from hbase_orm.binding.url import EngineOptions
-from hbase_orm.errors import ConfigurationError, FlushError, ValidationError
+from hbase_orm.errors import ConfigurationError, FlushError
 from hbase_orm.gateway.memory.gateway import MemoryGateway
 from hbase_orm.index.catalog.catalog import CATALOG_TABLE
 from hbase_orm.index.entries.index_entries import index_target
@@ -105,12 +105,13 @@ def made_up_sample(
         rows_per_s: How many rows are written in a second.
 
     Raises:
-        ConfigurationError: Values of a field cannot be made.
+        ConfigurationError: Values of a field cannot be made, or do not tell so many rows apart.
     """
     # The objects of a model with a table for each period stay within a few periods.
     step = 1 if model.__schema__.layout.table_period else _step(of_rows // rows)
     try:
         objects = [model(**made_arguments(model, 1 + n * step, values)) for n in range(rows)]
+        _refuse_equal_keys(objects)
         return _stored(model, objects, rows_per_s / step)
     except ConfigurationError as error:
         raise ConfigurationError(
@@ -118,6 +119,11 @@ def made_up_sample(
             **error.details,
             fix="give rows as a CSV file (--sample FILE), or sample the table (--sample table)",
         ) from error
+
+
+def _refuse_equal_keys(objects: Sequence[Model]) -> None:
+    if len(set(map(key_values, objects))) < len(objects):
+        raise ConfigurationError("made-up rows have one row key", model=type(objects[0]).__name__)
 
 
 def _step(most: int) -> int:
@@ -201,7 +207,7 @@ def _stored(model: type[Model], objects: Sequence[Model], rows_per_s: float) -> 
     """Save objects in memory, and return what the library stores, guards included.
 
     Raises:
-        ConfigurationError: Two objects have one row key, or one value of a unique index.
+        ConfigurationError: Two objects have one value of a unique index.
     """
     clock = _SteppingClock()
     with Engine(MemoryGateway(clock), EngineOptions(scheme="memory"), now_ms=clock) as engine:
@@ -214,7 +220,7 @@ def _stored(model: type[Model], objects: Sequence[Model], rows_per_s: float) -> 
                     if count % _FLUSHED_ROWS == 0:
                         session.flush()
                 session.flush()
-            except (FlushError, ValidationError) as error:
+            except FlushError as error:
                 raise _not_stored(model, error) from error
         # Rows are read as of the first write: a long load would outlive the TTL of its first rows.
         clock.now_ms = float(_START_MS)
@@ -229,14 +235,13 @@ def _stored(model: type[Model], objects: Sequence[Model], rows_per_s: float) -> 
         return samples
 
 
-def _not_stored(model: type[Model], error: FlushError | ValidationError) -> ConfigurationError:
-    failed = error.details.get("not_written", ())
-    reason = failed[0][2] if failed else error
+def _not_stored(model: type[Model], error: FlushError) -> ConfigurationError:
+    _, row, reason = error.details["not_written"][0]
     return ConfigurationError(
         "two rows of the sample cannot be in one table",
         model=model.__name__,
-        row=failed[0][1] if failed else error.details.get("row"),
-        reason="they have one row key" if error is reason else getattr(reason, "text", reason),
+        row=row,
+        reason=getattr(reason, "text", reason),
         fix="leave one of them out of the file",
     )
 

@@ -114,4 +114,4 @@ def test_each_model_is_shown_before_the_next_one_is_estimated(
 
     shown = capsys.readouterr()
     assert "Visit: 1,000,000 rows take" in shown.out
-    assert "they have one row key" in shown.err
+    assert "made-up rows have one row key" in shown.err

@@ -104,7 +104,7 @@ def test_made_up_values_of_few_differ_from_row_to_row() -> None:
 
 
 def test_row_keys_that_cannot_be_so_many_are_refused() -> None:
-    with pytest.raises(ConfigurationError, match="they have one row key") as raised:
+    with pytest.raises(ConfigurationError, match="made-up rows have one row key") as raised:
         estimate(Level, rows=1e6)
 
     assert "give rows as a CSV file" in str(raised.value)
