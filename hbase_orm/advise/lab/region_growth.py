@@ -16,14 +16,11 @@ import numpy.typing as npt
 from hbase_orm.advise.lab.keyed_tables import KeyedTable
 from hbase_orm.advise.lab.load.load_shapes import LoadShape
 from hbase_orm.advise.lab.load.value_kinds import Numbers
-from hbase_orm.advise.sizes import REGION_BYTES
+from hbase_orm.advise.sizes import ONLY_REGION_BYTES, REGION_BYTES
 from hbase_orm.ops import KeyRange
 
 TIME_CELLS: Final = 96
 """The most cells of time into which a load is divided."""
-
-ONLY_REGION_BYTES: Final = 2 * 128 * 2**20
-"""SteppingSplitPolicy: a table's only region splits at twice the flush size of 128 MiB."""
 
 _LEAST_CELLS: Final = 24
 _WRITES_IN_CELL: Final = 100
