@@ -133,8 +133,8 @@ def _not_unique(target: LintTarget) -> Iterator[Remark]:
         "",
         f"nothing but {times[0]} ({codec.name}){with_} tells rows apart",
         f"two rows of one {_UNITS[codec.name]} have one key, and the second replaces the "
-        f"first: at {count_text(_WRITES_PER_SECOND)} writes a second {100 * lost:.2f} % of the rows "
-        f"are lost, {count_text(round(lost * target.rows))} of {count_text(target.rows)}",
+        f"first: at {count_text(_WRITES_PER_SECOND)} writes a second {100 * lost:.2f} % of the "
+        f"rows are lost, {count_text(round(lost * target.rows))} of {count_text(target.rows)}",
         f"add what makes rows different: {times[0]}_id: Key[UUID] = key(default_factory=uuid4)",
     )
 

@@ -53,8 +53,8 @@ def _idle(
     yield Remark(
         subject,
         f"{len(idle)} of {regions} regions can never hold a row: {what} begin with {leading}",
-        f"{used} regions share {count_text(target.rows)} rows, and one has {100 * largest:.0f} % of "
-        f"the possible keys; evenly split, each of {fewest} has {100 / fewest:.3g} %",
+        f"{used} regions share {count_text(target.rows)} rows, and one has {100 * largest:.0f} % "
+        f"of the possible keys; evenly split, each of {fewest} has {100 / fewest:.3g} %",
         f"{fix % fewest}, which divides the possible keys evenly",
     )
 

@@ -112,7 +112,12 @@ def _check(
     for name, number, least, most in limits:
         if not least <= number <= most:
             raise ConfigurationError(
-                "the number is out of range", name=name, got=number, least=least, most=most
+                "the number is out of range",
+                name=name,
+                got=number,
+                least=least,
+                most=most,
+                fix=f"give a number from {least:,} to {most:,}",
             )
 
 

@@ -37,7 +37,7 @@ def _statements(_: click.Context, __: click.Parameter, names: Sequence[str]) -> 
 @click.option("--seconds", type=float, metavar="N", help="Write for so long; an hour by default.")
 @click.option(
     "--regions",
-    type=int,
+    type=click.IntRange(1, 2000),
     metavar="N",
     help="Split each new table into N regions, instead of as the models declare.",
 )
@@ -68,7 +68,7 @@ def _statements(_: click.Context, __: click.Parameter, names: Sequence[str]) -> 
 )
 @click.option(
     "--region-gib",
-    type=float,
+    type=click.FloatRange(0.001),
     default=10.0,
     show_default=True,
     metavar="GIB",
