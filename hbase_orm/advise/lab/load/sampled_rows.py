@@ -196,11 +196,11 @@ def _recorded_value(
     except CodecError as error:
         reason = f"expected {error.details['expected'] or 'another type'}"
     raise ConfigurationError(
-        "the CSV file has no value for a field",
+        f"the CSV file has {'a wrong' if text else 'no'} value for a field",
         file=recorded.source,
         line=recorded.first_line + place,
         field=needed.name,
         got=text,
         reason=reason,
-        fix="fill the gap, or leave the line out",
+        fix=f"{'correct the value' if text else 'fill the gap'}, or leave the line out",
     )
