@@ -24,7 +24,8 @@ TIME_CELLS: Final = 96
 
 _LEAST_CELLS: Final = 24
 _WRITES_IN_CELL: Final = 100
-_MOST_REGIONS: Final = 2000
+MOST_REGIONS: Final = 2000
+"""So many regions of a table are simulated; no region is split any more then."""
 
 Cells = npt.NDArray[np.float64]
 """An amount for each cell of time and each region."""
@@ -118,7 +119,7 @@ class _Growth:
         stored = np.concatenate(self.new_places)
         owners = np.searchsorted(self.bounds, stored, side="right")
         for number in large:
-            if len(self.bounds) < _MOST_REGIONS:
+            if len(self.bounds) + 1 < MOST_REGIONS:
                 self._split(int(np.median(stored[owners == number])), at_s)
         self.counts = _counts(self.bounds, stored)
 

@@ -171,7 +171,7 @@ def _waste_sentences(better: DesignResult) -> Iterator[str]:
         if table.repeated_share > 0.01 and not table.index:  # noqa: PLR2004 - one in a hundred
             yield (
                 f"{percent_text(table.repeated_share)} of the simulated writes go to row keys that "
-                "were written before."
+                'were written before; a workload can give a field of the key the kind "unique".'
             )
 
 
@@ -179,7 +179,7 @@ def _advice_sentences(better: DesignResult, shape: LoadShape) -> Iterator[str]:
     if better.peak_share < _HOT:
         return
     table: TableResult = better.hottest
-    if len(table.regions) == 1:
+    if table.regions_at_first == 1 and not (table.busiest is not None and table.busiest.stays):
         yield (
             "A table of one region is on one server until it has grown enough to be split: give "
             "split keys, or a number of regions."

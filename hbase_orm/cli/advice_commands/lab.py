@@ -16,6 +16,7 @@ from hbase_orm.cli.errors import one_line
 from hbase_orm.cli.frame import Command, answer, note, settings
 from hbase_orm.cli.model_arguments import several_models
 from hbase_orm.cli.named_models import named_value, search_first
+from hbase_orm.cli.parameters import COUNT
 from hbase_orm.errors import ConfigurationError
 from hbase_orm.model import Model
 from hbase_orm.session import connect
@@ -32,7 +33,9 @@ def _statements(_: click.Context, __: click.Parameter, names: Sequence[str]) -> 
 
 @click.command(name="lab", cls=Command)
 @several_models()
-@click.option("--rows", type=int, metavar="N", help="Write this many rows; 10,000,000 by default.")
+@click.option(
+    "--rows", type=COUNT, metavar="N", help="Write this many rows; 10,000,000 by default."
+)
 @click.option("--rate", type=float, metavar="N", help="Write this many rows in a second.")
 @click.option("--seconds", type=float, metavar="N", help="Write for so long; an hour by default.")
 @click.option(
