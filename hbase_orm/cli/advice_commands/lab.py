@@ -17,6 +17,7 @@ from hbase_orm.cli.frame import Command, answer, note, settings
 from hbase_orm.cli.model_arguments import several_models
 from hbase_orm.cli.named_models import named_value, search_first
 from hbase_orm.cli.parameters import COUNT
+from hbase_orm.cli.progress import WorkLines
 from hbase_orm.errors import ConfigurationError
 from hbase_orm.model import Model
 from hbase_orm.session import connect
@@ -130,19 +131,22 @@ def lab_command(
         raise click.UsageError("--metrics needs --live: a simulation asks no server.")
     if live:
         with connect(settings().require_url()) as engine:
-            _show(live_lab(engine, *models, metrics=metrics, seconds=seconds or OBSERVED_S), html)
+            with WorkLines("reading regions"):
+                seen = live_lab(engine, *models, metrics=metrics, seconds=seconds or OBSERVED_S)
+            _show(seen, html)
         return
-    result = lab(
-        *models,
-        rows=rows,
-        rate_per_s=rate,
-        seconds=seconds,
-        regions=regions,
-        workload=workload,
-        statements=statements,
-        reads_per_s=reads,
-        region_bytes=region_gib * 2**30,
-    )
+    with WorkLines("simulating"):
+        result = lab(
+            *models,
+            rows=rows,
+            rate_per_s=rate,
+            seconds=seconds,
+            regions=regions,
+            workload=workload,
+            statements=statements,
+            reads_per_s=reads,
+            region_bytes=region_gib * 2**30,
+        )
     _show(result, html)
 
 

@@ -115,3 +115,14 @@ def test_each_model_is_shown_before_the_next_one_is_estimated(
     shown = capsys.readouterr()
     assert "Visit: 1,000,000 rows take" in shown.out
     assert "made-up rows have one row key" in shown.err
+
+
+def test_a_long_estimate_shows_that_it_works(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("hbase_orm.cli.progress._SOON_S", 0.0)
+    monkeypatch.setattr("hbase_orm.cli.progress._LOOK_S", 0.01)
+
+    assert run(["estimate", ORDER, "--rows", "1e6", "--sample-rows", "500"]) == ExitCode.OK
+
+    assert "estimating Indexed: 0 s so far" in capsys.readouterr().err
