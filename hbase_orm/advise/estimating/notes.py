@@ -79,7 +79,10 @@ def _of_family(family: FamilyDescriptor, rows: int, rows_per_s: float) -> Iterat
             f"{count_text(rows)} are counted"
         )
     if family.mob_enabled:
-        yield f"{name} has MOB files; large values are counted as if they were in store files"
+        yield (
+            f"{name} has MOB files: large values are counted as if they were in store files, "
+            "though they split no region"
+        )
 
 
 def _optional_fields(model: type[Model]) -> list[str]:

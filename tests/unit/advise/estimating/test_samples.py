@@ -43,6 +43,12 @@ class Visit(Model, table="estimated_visits"):
     page: Mapped[str] = column(d, "p")
 
 
+class Scan(Model, table="estimated_scans"):
+    d = Family(mob_enabled=True)
+    number: Key[int] = key()
+    image: Mapped[bytes] = column(d, "i")
+
+
 class Person(Model, table="estimated_people"):
     d = Family()
     at: Key[datetime] = key(codecs.millis())
@@ -89,6 +95,12 @@ def test_rows_that_outlive_their_ttl_within_the_load_are_counted() -> None:
         "are counted"
     ) in result.notes
     assert not any("live for" in each for each in estimate(Visit, rows=1e6, sample_rows=50).notes)
+
+
+def test_values_in_mob_files_are_noted() -> None:
+    notes = estimate(Scan, rows=100, sample_rows=50).notes
+
+    assert any(each.startswith("family d has MOB files: ") for each in notes)
 
 
 def test_any_number_of_rows_can_be_made_up() -> None:
