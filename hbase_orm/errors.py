@@ -142,7 +142,7 @@ class CorruptRowError(HBaseORMError):
     """Stored bytes do not decode as the model declares."""
 
 
-class MissingCellError(HBaseORMError):
+class MissingCellError(CorruptRowError):
     """A required column has no cell in the row that was read."""
 
 

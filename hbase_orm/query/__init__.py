@@ -21,7 +21,13 @@ from hbase_orm.query.plans.plans import (
     TablesPlan,
 )
 from hbase_orm.query.statements.aggregates import Aggregate, Grouping
-from hbase_orm.query.statements.clauses import ANY_INDEX, ROWS_ONLY, AnyIndex, Sort
+from hbase_orm.query.statements.clauses import (
+    ANY_INDEX,
+    ROWS_ONLY,
+    AnyIndex,
+    OnCorrupt,
+    Sort,
+)
 from hbase_orm.query.statements.selection import fields_given, fields_read, loaded_by
 from hbase_orm.query.statements.statement import Select, select
 from hbase_orm.schema import codec_of, compile_match
@@ -36,6 +42,7 @@ __all__ = [
     "Grouping",
     "IndexPlan",
     "Measured",
+    "OnCorrupt",
     "Plan",
     "Requests",
     "SaltedScanPlan",
