@@ -116,11 +116,17 @@ class _Run:
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         """Mark every test that uses the fixture `hbase`, so that `-m hbase` selects the test."""
+        needed: dict[pytest.Item, set[str]] = {
+            item: {"hbase", "hbase_engine"}.intersection(getattr(item, "fixturenames", ()))
+            for item in items
+        }
+        if not any(needed.values()):
+            return
         from hbase_orm.testing.sources import is_in_memory  # noqa: PLC0415  # see above
 
-        of_hbase = {"hbase"} if is_in_memory(os.environ) else {"hbase", "hbase_engine"}
-        for item in items:
-            if not of_hbase.isdisjoint(getattr(item, "fixturenames", ())):
+        no_hbase = {"hbase_engine"} if is_in_memory(os.environ) else set[str]()
+        for item, fixtures in needed.items():
+            if fixtures - no_hbase:
                 item.add_marker(_MARKER)
 
     def pytest_assertrepr_compare(self, op: str, left: object, right: object) -> list[str] | None:

@@ -335,6 +335,15 @@ def no_table(operation: ListRegions) -> TableNotFoundError:
     )
 
 
+def no_server(operation: ListRegions) -> RegionUnavailableError:
+    """Return the error for a region that no server has."""
+    return RegionUnavailableError(
+        "a region of the table is on no server at the moment",
+        table=operation.table,
+        fix="send the request again",
+    )
+
+
 def server_of(operation: ListRegions, host: bytes | None, port: int | None) -> str:
     """Return the address of a region's server as `host:port`.
 
@@ -343,11 +352,7 @@ def server_of(operation: ListRegions, host: bytes | None, port: int | None) -> s
         GarbledAnswerError: The host's name is not text.
     """
     if host is None or port is None:
-        raise RegionUnavailableError(
-            "a region of the table is on no server at the moment",
-            table=operation.table,
-            fix="send the request again",
-        )
+        raise no_server(operation)
     return f"{text(host)}:{port}"
 
 

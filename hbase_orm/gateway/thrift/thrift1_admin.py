@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from thriftpy2.thrift import TApplicationException
+
 from hbase_orm.errors import RejectedError, TableDisabledError
 from hbase_orm.gateway.thrift.decoding.answers import text
 from hbase_orm.gateway.thrift.faults import WIRE_ERRORS, translate
@@ -12,6 +14,7 @@ from hbase_orm.gateway.thrift.gateway import (
     FOREVER_S,
     Call,
     needs_thrift2,
+    no_server,
     no_table,
     server_of,
     table_bytes,
@@ -46,10 +49,14 @@ def _list_regions(client: Any, operation: ListRegions) -> list[RegionRange]:
     try:
         regions = client.getTableRegions(table_bytes(operation))
     except WIRE_ERRORS as exc:
-        # The gateway fails like this if the table is dropped between its own two requests.
-        is_refused = isinstance(translate(exc, operation), RejectedError)
-        if is_refused and table_bytes(operation) not in client.getTableNames():
+        if not isinstance(translate(exc, operation), RejectedError):
+            raise
+        # The gateway fails like this if the table is dropped between its own two requests,
+        if table_bytes(operation) not in client.getTableNames():
             raise no_table(operation) from exc
+        # and if a region has no server, as while a table is created or dropped.
+        if isinstance(exc, TApplicationException):
+            raise no_server(operation) from exc
         raise
     if not regions:
         raise no_table(operation)

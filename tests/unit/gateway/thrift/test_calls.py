@@ -11,6 +11,7 @@ from thriftpy2.thrift import TApplicationException
 from hbase_orm.errors import (
     ConfigurationError,
     FeatureMissingError,
+    RegionUnavailableError,
     RejectedError,
     ScannerExpiredError,
     TableNotFoundError,
@@ -250,9 +251,10 @@ def test_a_table_without_regions_does_not_exist(
 
 
 @pytest.mark.parametrize(
-    ("tables", "error"), [([b"other"], TableNotFoundError), ([b"other", b"t"], RejectedError)]
+    ("tables", "error"),
+    [([b"other"], TableNotFoundError), ([b"other", b"t"], RegionUnavailableError)],
 )
-def test_a_table_that_is_dropped_during_the_call_does_not_exist(
+def test_a_table_that_is_made_or_dropped_during_the_call_does_not_exist_or_has_no_server(
     tables: list[bytes], error: type[Exception]
 ) -> None:
     def fail(_: bytes) -> None:
