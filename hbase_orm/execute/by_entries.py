@@ -160,7 +160,7 @@ class _LookUp:
             if owner is None:
                 continue  # no row can have this entry
             if isinstance(owner, CorruptRowError):
-                kept.append(CorruptRow(entry.key, {}, owner))
+                kept.append(CorruptRow(b"", {}, owner))
                 continue
             compared = self._compared(entry.key, rows_by_key[owner])
             if isinstance(compared, CorruptRowError):

@@ -19,9 +19,13 @@ logger = logging.getLogger("hbase_orm.session")
 _FIX = 'correct or delete the row, or leave such rows out: .on_corrupt("skip")'
 
 
-def name_table(error: CorruptRowError, table: str) -> None:
-    """Add the name of the row's table to the details of an error, unless it has one."""
-    error.details = {"table": table, **error.details}
+def name_row(error: CorruptRowError, table: str, key: bytes) -> None:
+    """Add a row's table and key to the details of an error, unless it has them.
+
+    An empty key means that the row is unknown, and is not added.
+    """
+    of_row = {"table": table, "row": key} if key else {"table": table}
+    error.details = {**of_row, **error.details}
 
 
 class CorruptRows:
@@ -33,7 +37,9 @@ class CorruptRows:
         is_after_page: Whether the page to return is full, so that a corrupt row is not its own.
     """
 
-    def __init__(self, rule: OnCorrupt, model: str, left_out: Callable[[], None]) -> None:
+    def __init__(
+        self, rule: OnCorrupt, model: str, left_out: Callable[[], None] | None = None
+    ) -> None:
         """Start without corrupt rows.
 
         Args:
@@ -61,27 +67,29 @@ class CorruptRows:
         for row in page:
             if not isinstance(row, CorruptRow):
                 yield row
-            elif not self.leaves_out(table, row.error):
+            elif not self.leaves_out(row.error, table, row.key):
                 raise row.error
 
-    def leaves_out(self, table: str, error: CorruptRowError) -> bool:
+    def leaves_out(self, error: CorruptRowError, table: str, key: bytes) -> bool:
         """Return whether a corrupt row is left out; if not, the caller raises the error.
 
-        The table is added to the details of the error. If the rule is a function, it is called with
-        the error, and its exceptions are not caught.
+        The table and the row key are added to the details of the error. If the rule is a function,
+        it is called with the error, and its exceptions are not caught.
 
         Args:
-            table: The name of the row's table.
             error: The error that was raised when the row was decoded.
+            table: The name of the row's table.
+            key: The row key.
         """
-        name_table(error, table)
+        name_row(error, table, key)
         error.fix = error.fix or _FIX
         if self._rule == "raise" or self.is_after_page:
             return False
         if callable(self._rule):
             self._rule(error)
         self.count += 1
-        self._left_out()
+        if self._left_out is not None:
+            self._left_out()
         self._first = self._first or error
         return True
 
@@ -117,7 +125,7 @@ class CorruptRowCount:
         self._lock = threading.Lock()
 
     def of(self, rule: OnCorrupt | None, model: str) -> CorruptRows:
-        """Return the corrupt rows of a statement on a model; without a rule, the engine's is used."""
+        """Return the corrupt rows of a statement; if it has no rule, the engine's is used."""
         return CorruptRows(self.rule if rule is None else rule, model, self._add)
 
     def _add(self) -> None:

@@ -15,7 +15,7 @@ from itertools import chain
 
 from hbase_orm.errors import QueryError, TableNotFoundError
 from hbase_orm.execute.by_entries import look_up
-from hbase_orm.execute.corrupt_rows import name_table
+from hbase_orm.execute.corrupt_rows import name_row
 from hbase_orm.execute.merge import merge
 from hbase_orm.execute.reader import RangeReader, pace_of
 from hbase_orm.execute.steps import Emit, Rows, through
@@ -166,7 +166,7 @@ def _of_period(start: datetime, table: str, emit: Emit) -> Rows:
 
 def _row_of_period(row: Row, start: datetime, table: str) -> Row:
     if isinstance(row, CorruptRow):
-        name_table(row.error, table)
+        name_row(row.error, table, row.key)
         return row
     return PeriodRow(row.key, row.cells, start)
 

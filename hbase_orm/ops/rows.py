@@ -144,7 +144,7 @@ class CorruptRow(Row):
     """A row that a read could not make out of what it read; it has no cells.
 
     It stands in the place of the row, so that rows before it are returned, and so that the one who
-    takes the rows decides what to do.
+    takes the rows decides what to do. Its key is empty if it is unknown which row it is.
 
     Attributes:
         error: The error that names what does not decode.

@@ -9,7 +9,14 @@ from typing import Any, Final
 from hbase_orm.binding.bound_model import BoundModel
 from hbase_orm.binding.bound_tables import checked_model
 from hbase_orm.binding.dictionaries import LoadedNames
-from hbase_orm.errors import MultipleRowsError, QueryError, RowKeyError, TableNotFoundError
+from hbase_orm.errors import (
+    CorruptRowError,
+    MultipleRowsError,
+    QueryError,
+    RowKeyError,
+    TableNotFoundError,
+)
+from hbase_orm.execute import CorruptRows
 from hbase_orm.model import Model, check_key_arguments
 from hbase_orm.model.hints import key_as_tuple
 from hbase_orm.ops import GetRows, Protocol, Row
@@ -90,6 +97,20 @@ def rows_with_keys(
                 keyed[position] = position, placed, row
     result.rows = list(keyed.values())
     return result
+
+
+def made_of(row: Row, placed: BoundModel, corrupt: CorruptRows) -> Any:
+    """Return the object of a row; None if the row does not decode and is left out.
+
+    Raises:
+        CorruptRowError: The row does not decode, and `corrupt` does not leave it out.
+    """
+    try:
+        return placed.hydrate(row)
+    except CorruptRowError as error:
+        if corrupt.leaves_out(error, placed.schema.table, row.key):
+            return None
+        raise
 
 
 def _addresses(

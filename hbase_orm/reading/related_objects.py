@@ -9,13 +9,12 @@ from itertools import islice
 from typing import Any, Final
 
 from hbase_orm.binding.bound_model import BoundModel
-from hbase_orm.errors import CorruptRowError
 from hbase_orm.execute import CorruptRows, Emit, Pages, Reading, Rows
 from hbase_orm.model import Model
 from hbase_orm.model.fields.related import Relation
 from hbase_orm.ops import Nested, Protocol, RenewTimeLimit, ask
 from hbase_orm.query import Select, Sort
-from hbase_orm.reading.by_key import rows_with_keys
+from hbase_orm.reading.by_key import made_of, rows_with_keys
 from hbase_orm.reading.results import HeldRows, sort_values
 from hbase_orm.reading.stream import Watch, matching_rows, selected
 
@@ -120,13 +119,9 @@ def _load(
     objects_by_key: dict[tuple[Any, ...], Any] = {}
     keyed = yield from rows_with_keys(target, keys, most=RELATED_ROWS)
     for position, placed, row in keyed.rows:
-        try:
-            obj = placed.hydrate(row)
-        except CorruptRowError as error:
-            if corrupt.leaves_out(placed.schema.table, error):
-                continue
-            raise
-        objects_by_key[possible[position]] = attach(placed, obj)
+        obj = made_of(row, placed, corrupt)
+        if obj is not None:
+            objects_by_key[possible[position]] = attach(placed, obj)
     for key, owners in waiting.items():
         for obj in owners:
             relation.put(obj, objects_by_key.get(key))

@@ -64,7 +64,8 @@ class ValueReader:
                     if may_lack and None in values:
                         self._check_present(row, values)
                 except CorruptRowError as error:
-                    if corrupt.leaves_out(bound.with_table_of_row(row).schema.table, error):
+                    own = bound.with_table_of_row(row)
+                    if corrupt.leaves_out(error, own.schema.table, row.key):
                         continue
                     raise
                 yield row, values

@@ -338,7 +338,8 @@ def _objects(
             try:
                 obj = hydrate(row)
             except CorruptRowError as error:
-                if corrupt.leaves_out(bound.with_table_of_row(row).schema.table, error):
+                own = bound.with_table_of_row(row)
+                if corrupt.leaves_out(error, own.schema.table, row.key):
                     continue
                 raise
             if check is not None and not check(obj.__dict__):

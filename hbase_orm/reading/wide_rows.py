@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from hbase_orm.binding.bound_model import BoundModel
 from hbase_orm.errors import CorruptRowError
-from hbase_orm.execute import Emit, Rows, as_stale, name_table, rows_of, through
+from hbase_orm.execute import Emit, Rows, as_stale, name_row, rows_of, through
 from hbase_orm.ops import (
     CorruptRow,
     GetRows,
@@ -81,7 +81,7 @@ class _EntryReader:
             try:
                 is_wanted = own.exists(row) and self._matches(own, row)
             except CorruptRowError as error:
-                name_table(error, own.schema.table)
+                name_row(error, own.schema.table, row.key)
                 yield Emit([CorruptRow(row.key, {}, error)])
                 continue
             if is_wanted:

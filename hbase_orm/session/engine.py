@@ -75,6 +75,7 @@ class Engine(IndexAdmin, TableAdmin, LiveTables):
             timestamps=options.timestamps,
             repairs_on_read=options.repair_on_read == "on",
             defers_clean_up=options.clean_up == "deferred",
+            on_corrupt=options.on_corrupt,
             lease_s=options.lease_s,
             now_ms=now_ms,
         )
@@ -101,6 +102,14 @@ class Engine(IndexAdmin, TableAdmin, LiveTables):
     ) -> None:
         """Close the engine."""
         self.close()
+
+    @property
+    def corrupt_rows(self) -> int:
+        """How many rows the statements of this engine left out because they do not decode.
+
+        See `Select.on_corrupt`, and the URL option `on_corrupt`.
+        """
+        return self._runtime.corrupt_rows.total
 
     def finish_clean_up(self) -> None:
         """Delete the stale index entries whose deletion was deferred, and wait for the answers.

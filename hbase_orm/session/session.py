@@ -91,7 +91,11 @@ class Session(ImmediateWrites):
     def get(self, model: type[M], /, *values: Never, **key: Any) -> M | None:
         """Return the object of one row, or None if the row does not exist.
 
+        If the engine has the URL option `on_corrupt=skip`, the result is also None for a row that
+        does not decode.
+
         Raises:
+            CorruptRowError: The row does not decode.
             RowKeyError: A key field is missing, unknown or does not fit.
             MultipleRowsError: The key has a random salt, and several rows have this key.
         """
@@ -109,6 +113,8 @@ class Session(ImmediateWrites):
                 declaration.
 
         Raises:
+            CorruptRowError: A row does not decode. If the engine has the URL option
+                `on_corrupt=skip`, the result has None for this row instead.
             RowKeyError: A key field is missing, unknown or does not fit; nothing was sent.
             MultipleRowsError: The keys have a random salt, and several rows have the same key.
             QueryError: `keys` is not a list of keys.
