@@ -139,7 +139,14 @@ class ValidationError(HBaseORMError, ValueError):
 
 
 class CorruptRowError(HBaseORMError):
-    """Stored bytes do not decode as the model declares."""
+    """Stored bytes do not decode as the model declares.
+
+    Attributes:
+        table: The table.
+        row: The row key. Missing if it is unknown which row it is.
+        column: The column of the cell. Missing if the row key itself does not decode.
+        value: The bytes of the cell. Missing if the row key itself does not decode.
+    """
 
 
 class MissingCellError(CorruptRowError):

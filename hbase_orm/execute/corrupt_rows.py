@@ -103,7 +103,6 @@ class CorruptRows:
                 self._model,
                 self._first,
             )
-            self._first = None
 
 
 class CorruptRowCount:

@@ -38,7 +38,7 @@ from hbase_orm import (
     select,
     version,
 )
-from hbase_orm.errors import DuplicateRowError, FlushError, HBaseORMError
+from hbase_orm.errors import CorruptRowError, DuplicateRowError, FlushError, HBaseORMError
 
 
 class Score(Model, table="scores"):
@@ -96,6 +96,20 @@ def writes_at_once(session: Session, account: Account) -> None:
     assert_type(is_stale(session.one(timeline)), bool)
     assert_type(session.page(timeline, size=3).stale, bool)
     assert_type(session.stream(select(Account.status).consistency("timeline")).stale, bool)
+
+
+def corrupt_rows(engine: Engine, session: Session) -> None:
+    errors: list[CorruptRowError] = []
+    every = select(Account).allow_full_scan()
+    assert_type(every.on_corrupt("skip"), Select[Account])
+    assert_type(every.on_corrupt("raise").on_corrupt(errors.append), Select[Account])
+
+    def refuse(error: CorruptRowError) -> None:
+        raise LookupError(error.row) from error
+
+    assert_type(session.stream(every.on_corrupt(refuse)).corrupt_rows, int)
+    assert_type(session.page(every, size=3).corrupt_rows, int)
+    assert_type(engine.corrupt_rows, int)
 
 
 def scores(session: Session) -> None:

@@ -43,6 +43,9 @@ def statements() -> None:
     select(B).order_by("name")  # E
     select(B).limit("3")  # E
     select(B).consistency("eventual")  # E
+    select(B).on_corrupt("ignore")  # E
+    select(B).on_corrupt(lambda: None)  # E
+    select(B).on_corrupt(rule="skip")  # E
     select(B).consistency(level="timeline")  # E
     is_stale(select(B))  # E
     select(NoModel)  # E
