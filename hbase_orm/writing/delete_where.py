@@ -120,8 +120,8 @@ class _Deletes:
             if page is None:
                 self._left = 0  # the read has ended
                 break
-            found = matching_rows(iter((page,)), self._bound, self._stmt, self._corrupt)
-            self._objects = (obj for _, obj in found)
+            matching = matching_rows(iter((page,)), self._bound, self._stmt, self._corrupt)
+            self._objects = (obj for _, obj in matching)
         return batch
 
 
