@@ -186,6 +186,11 @@ def aggregates(session: Session, host: str) -> None:
     assert_type(session.all(highest), list[int | None])
     assert_type(func.sum(Reading.value), Expr[float])
     assert_type(func.sum(Reading.offset), Expr[int])
+    assert_type(func.avg(Reading.value), Expr[float | None])
+    assert_type(func.avg(Reading.offset), Expr[float | None])
+    assert_type(func.avg(Reading.hits), Expr[float | None])
+    averages = select(Reading.metric, func.avg(Reading.value)).where(Reading.host == host)
+    assert_type(session.all(averages), list[tuple[int, float | None]])
     day = func.day(Reading.at)
     by_day = select(day, func.sum(Reading.offset)).where(Reading.host == host).group_by(day)
     assert_type(session.all(by_day), list[tuple[date, int]])
@@ -212,6 +217,8 @@ def many(session: Session) -> int:
         assert_type(bulk, Bulk)
         bulk.add_all(Score(name=str(n)) for n in range(100_000))
         bulk.add(Score(name="last"))
+        bulk.delete(Score(name="first"))
+        bulk.delete_row(Score, name="second")
     return bulk.report.written
 
 
