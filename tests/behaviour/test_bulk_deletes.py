@@ -21,6 +21,7 @@ from hbase_orm import (
     RecordType,
     Salt,
     Select,
+    Session,
     Substitute,
     TablePerPeriod,
     Version,
@@ -188,6 +189,12 @@ def stored(engine: Engine, model: Any, host: str) -> dict[int, int]:
         return {number_of(each): each.v for each in session.stream(of(model, host))}
 
 
+def delete_all(session: Session, objects: list[Any]) -> None:
+    with session.bulk() as bulk:
+        for obj in objects:
+            bulk.delete(obj)
+
+
 @pytest.fixture(params=MODELS, ids=lambda model: model.__name__)
 def model(request: pytest.FixtureRequest) -> Any:
     return request.param
@@ -302,9 +309,8 @@ def test_a_row_that_was_written_since_its_object_was_loaded_is_not_deleted(
         with engine.session() as other:
             other.put_row(Versioned, Versioned.v.to(7), host=host, n=3)
 
-        with pytest.raises(FlushError) as caught, session.bulk() as bulk:
-            for obj in loaded:
-                bulk.delete(obj)
+        with pytest.raises(FlushError) as caught:
+            delete_all(session, loaded)
 
     ((table, _, error),) = caught.value.not_written
     assert table.endswith("bulk_versioned")
@@ -429,9 +435,8 @@ def test_a_batch_of_deletes_that_fails_is_named_and_the_session_keeps_its_object
     failing = FailsBeforeSending(gateway_of(engine), refuses)
     with through(failing, engine).session() as session:
         objects = session.all(of(Plain, host).limit(2))
-        with pytest.raises(FlushError) as caught, session.bulk() as bulk:
-            for obj in objects:
-                bulk.delete(obj)
+        with pytest.raises(FlushError) as caught:
+            delete_all(session, objects)
         assert [session.get(Plain, host=host, n=n) for n in (0, 1)] == objects
         assert session.get(Plain, host=host, n=0) is objects[0]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
-from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, getcontext
 from ipaddress import IPv4Address, IPv6Address
 from types import MappingProxyType
 from typing import Any, Final, Literal, TypeVar
@@ -134,8 +134,14 @@ def _average(state: tuple[Any, int]) -> Any:
         QueryError: The average of integers is too large for a float.
     """
     total, count = state
+    if not count:
+        return None
+    if isinstance(total, Decimal):
+        context = getcontext().copy()  # with its precision and rounding, for any exponent
+        context.Emin, context.Emax = MIN_EMIN, MAX_EMAX
+        return context.divide(total, count)
     try:
-        return total / count if count else None
+        return total / count
     except OverflowError as error:
         raise QueryError(
             "the average is too large for a float",
