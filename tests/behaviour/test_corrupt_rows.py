@@ -525,6 +525,23 @@ def test_gets_raise_or_return_none_by_the_rule_of_the_engine(
     assert caught.value.table
 
 
+@pytest.mark.parametrize("way", ["refresh", "history"])
+def test_what_is_asked_of_one_row_raises_by_any_rule(engine: Engine, host: str, way: str) -> None:
+    obj = put(engine, Plain, host)[3]
+    key_ = overwrite(engine, obj)
+    ways: dict[str, Callable[[Session], object]] = {
+        "refresh": lambda session: session.refresh(obj),
+        "history": lambda session: session.history(obj, Plain.v, limit=3),
+    }
+
+    with skipping(engine).session() as session, pytest.raises(CorruptRowError) as caught:
+        ways[way](session)
+
+    error = caught.value
+    assert (error.row, error.column, error.value) == (key_, b"d:v", GARBAGE)
+    assert error.table == engine._bound_of(Plain).schema.table
+
+
 def test_the_rule_of_a_statement_comes_before_the_rule_of_the_engine(
     engine: Engine, host: str
 ) -> None:
