@@ -11,11 +11,15 @@ import shutil
 import tempfile
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 MODULE = "hbase_orm.compiled._cells"
 SOURCE = Path("hbase_orm", "compiled", "_cells.pyx")
+PURE = "HBASE_ORM_PURE"
+"""If this environment variable is 1, nothing is compiled."""
+
 REQUIRED = "HBASE_ORM_REQUIRE_COMPILED"
 """If this environment variable is 1, a build without the compiled reader fails: for wheels."""
 
@@ -27,7 +31,12 @@ class CompiledReader(BuildHookInterface):  # type: ignore[type-arg]  # of any bu
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Compile; without success nothing is added."""
-        if self.target_name != "wheel" or os.environ.get("HBASE_ORM_PURE") == "1":
+        if self.target_name != "wheel":
+            return
+        if os.environ.get(PURE) == "1":
+            if os.environ.get(REQUIRED) == "1":
+                message = f"{PURE} and {REQUIRED} contradict each other: unset one of them"
+                raise ValueError(message)
             return
         try:
             built = compiled(Path(self.root))
@@ -59,9 +68,14 @@ def compiled(root: Path, *flags: str) -> Path:
     from setuptools.command.build_ext import build_ext  # noqa: PLC0415 -- as above
 
     with tempfile.TemporaryDirectory() as folder:
-        arguments = ["-O2", *flags]
+        # The package uses the module only with the source that it was built from.
+        checksum = f"{crc32((root / SOURCE).read_bytes())}UL"
         extension = Extension(
-            MODULE, [str(root / SOURCE)], extra_compile_args=arguments, extra_link_args=[*flags]
+            MODULE,
+            [str(root / SOURCE)],
+            define_macros=[("HBASE_ORM_SOURCE", checksum)],
+            extra_compile_args=["-O2", "-g0", *flags],
+            extra_link_args=[*flags],
         )
         extensions = cythonize([extension], build_dir=folder, quiet=True, force=True)
         command = build_ext(Distribution({"name": "hbase_orm", "ext_modules": extensions}))

@@ -1,7 +1,8 @@
 """The compiled reader: rows of Thrift1 stay encoded until an object is made of them.
 
-The module `_cells` is built from `_cells.pyx` where a compiler is. Without it, and if the
-environment variable `HBASE_ORM_PURE` is 1, everything is read by Python, with the same results.
+The module `_cells` is built from `_cells.pyx` where a compiler is. Without it, if it was built from
+another source, and if the environment variable `HBASE_ORM_PURE` is 1, everything is read by Python,
+with the same results.
 
 The words of the reader:
 
@@ -15,15 +16,7 @@ The words of the reader:
 
 from __future__ import annotations
 
-import os
-from typing import Any, Final
+from hbase_orm.compiled.encoded_rows import EncodedRow, refusal
+from hbase_orm.compiled.encoded_rows import cells as compiled_cells
 
-from hbase_orm.compiled.encoded_rows import EncodedRow, cells
-
-PURE: Final = "HBASE_ORM_PURE"
-"""The environment variable that switches the compiled reader off, if it is 1."""
-
-compiled_cells: Final[Any] = None if os.environ.get(PURE) == "1" else cells
-"""The compiled module; None if it was not built, or is switched off."""
-
-__all__ = ["PURE", "EncodedRow", "compiled_cells"]
+__all__ = ["EncodedRow", "compiled_cells", "refusal"]

@@ -6,6 +6,7 @@ from hbase_orm.ops import Cell, Row
 FORMS: dict[str, int]
 ABSENT: dict[str, int]
 MOST: int
+SOURCE: int
 
 CellColumn: TypeAlias = tuple[bytes, str, str, str, int, bool, bool, int, Any]
 
@@ -21,6 +22,11 @@ class CellReader:
     ) -> None: ...
     def read_into(self, values: dict[str, Any], encoded: bytes) -> bool: ...
 
+class EntryReader:
+    def __init__(
+        self, fields: tuple[tuple[bytes, frozenset[bytes]], ...], parts: CellReader
+    ) -> None: ...
+
 class ObjectMaker:
     def __init__(
         self,
@@ -31,6 +37,8 @@ class ObjectMaker:
         decode_key: Callable[..., tuple[Any, ...]],
         key_fields: tuple[str, ...],
         cells: CellReader,
+        entries: EntryReader | None,
+        entry_fields: tuple[str, ...],
         plainly: Callable[..., Any],
         row_type: type[Row],
     ) -> None: ...

@@ -1,4 +1,4 @@
-# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True, auto_pickle=False
 """Reads rows as Thrift1 encodes them: finds them in an answer, and makes objects of them.
 
 A row's cells stay encoded until something needs them. An encoded cell is (Thrift's binary protocol,
@@ -21,6 +21,7 @@ from cpython.ref cimport Py_INCREF
 from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
 from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport qsort
 from libc.string cimport memchr, memcmp, memcpy
 
 cdef extern from "Python.h":
@@ -29,9 +30,20 @@ cdef extern from "Python.h":
     object PyLong_FromLongLong(long long)
     object PyLong_FromUnsignedLongLong(unsigned long long)
 
+cdef extern from *:
+    """
+    #ifndef HBASE_ORM_SOURCE
+    #define HBASE_ORM_SOURCE 0
+    #endif
+    """
+    const unsigned long HBASE_ORM_SOURCE
+
 from datetime import timezone
 
 import_datetime()
+
+# The checksum of the source that this module was built of.
+SOURCE = HBASE_ORM_SOURCE
 
 cdef object UTC = timezone.utc
 
@@ -318,9 +330,12 @@ cdef class CellReader:
         PyMem_Free(self._columns)
 
     cdef bint _find(self, bytes encoded, Cell* found) noexcept:
-        """Find the last cell of each column; return whether the bytes are encoded cells.
+        """Find the last cell of each column.
 
         `found` is the caller's own: another thread may use this reader while a function runs.
+
+        Returns:
+            Whether the bytes are encoded cells, and no column is refused.
         """
         cdef const uint8_t* at = <const uint8_t*>PyBytes_AS_STRING(encoded)
         cdef const uint8_t* end = at + PyBytes_GET_SIZE(encoded)
@@ -344,6 +359,9 @@ cdef class CellReader:
                     found[n] = cell
                     expected = n + 1 if n + 1 < count else 0
                     break
+        for n in range(count):
+            if found[n].name == NULL and self._columns[n].absent == REFUSED:
+                return False
         return True
 
     cdef object _value(self, Py_ssize_t n, const uint8_t* at, uint32_t size, bint* fits):
@@ -437,20 +455,19 @@ cdef class CellReader:
         return self._read_into(values, encoded)
 
     cdef bint _read_into(self, dict values, bytes encoded) except -1:
+        cdef Cell[MOST_COLUMNS] found
+        return self._find(encoded, found) and self._read_found(values, found)
+
+    cdef bint _read_found(self, dict values, Cell* found) except -1:
         cdef Py_ssize_t n
         cdef bint fits = True
         cdef object value
-        cdef Cell[MOST_COLUMNS] found
-        if not self._find(encoded, found):
-            return False
         for n in range(self._count):
             if found[n].name == NULL:
                 if self._columns[n].absent == NONE:
                     PyDict_SetItem(values, self._fields[n], None)
                 elif self._columns[n].absent == ZERO:
                     PyDict_SetItem(values, self._fields[n], 0)
-                elif self._columns[n].absent == REFUSED:
-                    return False
                 continue
             value = self._value(n, found[n].value, found[n].value_bytes, &fits)
             if not fits:
@@ -488,7 +505,7 @@ cdef class KeyReader:
     cdef int _fields
     cdef object _plainly
 
-    def __init__(self, tuple parts not None, CellReader values not None, int fields, plainly):
+    def __cinit__(self, tuple parts not None, CellReader values not None, int fields, plainly):
         """Prepare.
 
         Args:
@@ -563,6 +580,93 @@ cdef class KeyReader:
         return tuple(values) if at == end else None
 
 
+cdef int _by_name(const void* left, const void* right) noexcept nogil:
+    """Compare the names of two cells; equal names are in the order of the cells."""
+    cdef const Cell* one = <const Cell*>left
+    cdef const Cell* other = <const Cell*>right
+    cdef uint32_t size = min(one.name_bytes, other.name_bytes)
+    cdef int order = memcmp(one.name, other.name, size)
+    if order:
+        return order
+    if one.name_bytes != other.name_bytes:
+        return -1 if one.name_bytes < other.name_bytes else 1
+    return -1 if one.name < other.name else 1
+
+
+cdef class EntryReader:
+    """Reads dynamic columns: a dict for each field, in the order of the columns' names."""
+
+    cdef CellReader _parts
+    cdef tuple _prefixes
+    cdef tuple _taken
+
+    def __cinit__(self, tuple fields not None, CellReader parts not None):
+        """Prepare.
+
+        Args:
+            fields: For each field the prefix of its columns, and the columns with this prefix that
+                do not belong to it.
+            parts: Reads the parts of these columns: its columns are, for each field, the rest of a
+                name, and a value.
+        """
+        if 2 * len(fields) != parts._count:
+            raise ValueError("not two columns for each field")
+        self._parts = parts
+        self._prefixes = tuple(bytes(each[0]) for each in fields)
+        self._taken = tuple(frozenset(each[1]) for each in fields)
+
+    cdef list read(self, bytes encoded):
+        """Return the dict of each field; None if a name or a value does not fit."""
+        cdef const uint8_t* at = <const uint8_t*>PyBytes_AS_STRING(encoded)
+        cdef const uint8_t* end = at + PyBytes_GET_SIZE(encoded)
+        cdef Py_ssize_t n, count = 0
+        cdef bint is_sorted = True
+        cdef list entries = [{} for _ in self._prefixes]
+        # A cell has at least 23 bytes.
+        cdef Cell* cells = <Cell*>PyMem_Malloc((1 + (end - at) // 23) * sizeof(Cell))
+        if cells == NULL:
+            raise MemoryError
+        try:
+            while at < end:
+                at = _cell(at, end, &cells[count])
+                if at == NULL:
+                    return None
+                if count and _by_name(&cells[count - 1], &cells[count]) > 0:
+                    is_sorted = False
+                count += 1
+            # Thrift1 returns the cells of a row in no order; sorting restores the order in HBase.
+            if not is_sorted:
+                qsort(cells, count, sizeof(Cell), _by_name)
+            for n in range(count):
+                if not self._read(entries, &cells[n]):
+                    return None
+        finally:
+            PyMem_Free(cells)
+        return entries
+
+    cdef bint _read(self, list entries, Cell* cell) except -1:
+        """Read a cell into the dict of its field, if there is one; return whether it fits."""
+        cdef Py_ssize_t field, size
+        cdef bint fits = True
+        cdef bytes prefix
+        cdef object name, value
+        for field in range(len(self._prefixes)):
+            prefix = self._prefixes[field]
+            size = PyBytes_GET_SIZE(prefix)
+            if size > cell.name_bytes or memcmp(PyBytes_AS_STRING(prefix), cell.name, size):
+                continue
+            if self._taken[field]:
+                name = PyBytes_FromStringAndSize(<const char*>cell.name, cell.name_bytes)
+                if name in self._taken[field]:
+                    continue
+            name = self._parts._value(2 * field, cell.name + size, cell.name_bytes - size, &fits)
+            value = self._parts._value(2 * field + 1, cell.value, cell.value_bytes, &fits)
+            if fits:
+                (<dict>entries[field])[name] = value
+            return fits
+        return True
+
+
 cdef class ObjectMaker:
     """Makes objects of encoded rows; a row that does not fit is given to a function of Python."""
 
@@ -574,13 +678,15 @@ cdef class ObjectMaker:
     cdef KeyReader _keys
     cdef tuple _key_fields
     cdef CellReader _cells
+    cdef EntryReader _entries
+    cdef tuple _entry_fields
     cdef object _rare
     cdef object _plainly
     cdef type _row_type
 
-    def __init__(self, type model not None, type state not None, set_state, rare, decode_key,
-                 tuple key_fields not None, CellReader cells not None, plainly,
-                 type row_type not None):
+    def __cinit__(self, type model not None, type state not None, set_state, rare, decode_key,
+                 tuple key_fields not None, CellReader cells not None, EntryReader entries,
+                 tuple entry_fields not None, plainly, type row_type not None):
         """Prepare.
 
         Args:
@@ -590,7 +696,9 @@ cdef class ObjectMaker:
             rare: The attribute `rare` of each state.
             decode_key: A function from a row key and a context to the values of its fields.
             key_fields: The names of these fields.
-            cells: Reads the other fields.
+            cells: Reads the fields of columns.
+            entries: Reads the fields of dynamic columns; None if there are none.
+            entry_fields: The names of these fields.
             plainly: A function from a row and a context to an object, for any row.
             row_type: The class of the rows that are not given to `plainly`.
         """
@@ -603,6 +711,8 @@ cdef class ObjectMaker:
         self._keys = decode_key if isinstance(decode_key, KeyReader) else None
         self._key_fields = key_fields
         self._cells = cells
+        self._entries = entries
+        self._entry_fields = entry_fields
         self._plainly = plainly
         self._row_type = row_type
 
@@ -620,9 +730,18 @@ cdef class ObjectMaker:
         cdef object obj, state
         cdef dict values
         cdef tuple key_values
+        cdef list entries = None
         cdef bytes encoded
+        cdef bint is_found
         cdef Py_ssize_t n
-        if type(row) is self._row_type:
+        cdef Cell[MOST_COLUMNS] found
+        encoded = row.encoded if type(row) is self._row_type else None
+        is_found = encoded is not None and self._cells._find(encoded, found)
+        if is_found and self._entries is not None:
+            entries = self._entries.read(encoded)
+            is_found = entries is not None
+        # No object is begun before the cells are there: a class may count its objects.
+        if is_found:
             if self._keys is not None:
                 key_values = self._keys.read(row.key, context)
             else:
@@ -631,8 +750,9 @@ cdef class ObjectMaker:
             values = PyObject_GenericGetDict(obj, NULL)
             for n in range(len(self._key_fields)):
                 PyDict_SetItem(values, self._key_fields[n], key_values[n])
-            encoded = row.encoded
-            if self._cells._read_into(values, encoded):
+            if self._cells._read_found(values, found):
+                for n in range(len(self._entry_fields)):
+                    PyDict_SetItem(values, self._entry_fields[n], entries[n])
                 state = PyType_GenericAlloc(self._state, 0)
                 state.row = row
                 state.origin = origin
@@ -654,7 +774,7 @@ cdef class ValueReader:
     cdef type _row_type
     cdef tuple _places
 
-    def __init__(self, CellReader cells not None, decode_key, tuple places not None, plainly,
+    def __cinit__(self, CellReader cells not None, decode_key, tuple places not None, plainly,
                  type row_type not None):
         """Prepare.
 
@@ -698,13 +818,13 @@ cdef class ValueReader:
             else:
                 place = -1 - place
                 if found[place].name == NULL:
-                    if cells._columns[place].absent == REFUSED:
-                        fits = False
                     value = 0 if cells._columns[place].absent == ZERO else None
                 else:
                     value = cells._value(
                         place, found[place].value, found[place].value_bytes, &fits
                     )
+                    if not fits:  # the first such value decides which error is raised
+                        return self._plainly(row, context)
             Py_INCREF(value)
             PyTuple_SET_ITEM(values, n, value)
-        return values if fits else self._plainly(row, context)
+        return values

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from importlib import import_module
 from typing import Any, Final
 
-from hbase_orm.ops import Cell, Row
+from hbase_orm.compiled.module import imported
+from hbase_orm.ops import Cell, ListedRow, Row
 
+_module, _refusal = imported()
 
-def _imported() -> Any:
-    try:
-        return import_module("hbase_orm.compiled._cells")
-    except ImportError:  # it was not built
-        return None
+cells: Final[Any] = _module
+"""The compiled module; None if rows are read by Python."""
 
-
-cells: Final[Any] = _imported()
-"""The compiled module; None if it was not built."""
+refusal: Final[str] = _refusal
+"""Why rows are read by Python; empty if the compiled module is used."""
 
 
 class EncodedRow(Row):
@@ -59,7 +56,7 @@ class EncodedRow(Row):
 
     def __eq__(self, other: object) -> bool:
         """Compare with another row that is not stale."""
-        if other.__class__ in {Row, EncodedRow}:
+        if other.__class__ in {Row, ListedRow, EncodedRow}:
             assert isinstance(other, Row)
             return self.key == other.key and self.cells == other.cells
         return NotImplemented

@@ -22,12 +22,13 @@ NEEDED = ("cython>=3.1", "hatchling>=1.25", "setuptools>=77")
 TESTS = (
     "tests/property/test_row_replies.py",
     "tests/property/test_compiled_reading.py",
+    "tests/property/test_compiled_columns.py",
     "tests/unit/compiled",
 )
 BUILD = """
 from pathlib import Path
 from hatch_build import compiled
-print(compiled(Path.cwd(), "-fsanitize=address", "-fno-omit-frame-pointer"))
+print(compiled(Path.cwd(), "-g", "-fsanitize=address", "-fno-omit-frame-pointer"))
 """
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import platform
 from collections.abc import Iterator
 from importlib.metadata import version
@@ -11,7 +10,7 @@ from typing import Any
 import click
 
 from hbase_orm.cli.frame import Command, answer, settings, table
-from hbase_orm.compiled import PURE, compiled_cells
+from hbase_orm.compiled import compiled_cells, refusal
 from hbase_orm.session import connect
 from hbase_orm.session.engine import runtime_of
 
@@ -28,7 +27,7 @@ def doctor() -> None:
         "python": platform.python_version(),
         "packages": {name: version(name) for name in _PACKAGES},
         "reader": "python" if compiled_cells is None else "compiled",
-        "reader_reason": _why_python(),
+        "reader_reason": refusal,
     }
     url = settings().find_url()
     if url is not None:
@@ -36,15 +35,6 @@ def doctor() -> None:
             report["tables"] = len(engine.tables())
             report["features"] = sorted(each.name.lower() for each in runtime_of(engine).features)
     answer(report, lambda: _lines(report, url))
-
-
-def _why_python() -> str:
-    """Return why rows are read by Python; empty if the compiled reader is in use."""
-    if compiled_cells is not None:
-        return ""
-    if os.environ.get(PURE) == "1":
-        return f"{PURE} is 1"
-    return "it was not built: install a C compiler, and this package from its source again"
 
 
 def _lines(report: dict[str, Any], url: str | None) -> Iterator[str]:

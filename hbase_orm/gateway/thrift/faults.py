@@ -276,6 +276,11 @@ def _by_table_name(message: str, table: str | None) -> _Entry | None:
     return None
 
 
+def is_internal(exc: BaseException) -> bool:
+    """Return whether the gateway failed in its own code, and so named no exception of HBase."""
+    return isinstance(exc, TApplicationException)
+
+
 def _application_fault(exc: TApplicationException, details: dict[str, Any]) -> GatewayError:
     message = message_text(exc)
     if exc.type in OUT_OF_STEP or "Missing result" in message:

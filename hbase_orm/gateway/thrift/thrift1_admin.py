@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from thriftpy2.thrift import TApplicationException
-
 from hbase_orm.errors import RejectedError, TableDisabledError
 from hbase_orm.gateway.thrift.decoding.answers import text
-from hbase_orm.gateway.thrift.faults import WIRE_ERRORS, translate
+from hbase_orm.gateway.thrift.faults import WIRE_ERRORS, is_internal, translate
 from hbase_orm.gateway.thrift.gateway import (
     FOREVER_S,
     Call,
@@ -55,7 +53,7 @@ def _list_regions(client: Any, operation: ListRegions) -> list[RegionRange]:
         if table_bytes(operation) not in client.getTableNames():
             raise no_table(operation) from exc
         # and if a region has no server, as while a table is created or dropped.
-        if isinstance(exc, TApplicationException):
+        if is_internal(exc):
             raise no_server(operation) from exc
         raise
     if not regions:

@@ -18,7 +18,7 @@ from hbase_orm.model.state import NOTHING_RARE, InstanceState, SetState
 from hbase_orm.rowkey.derivations import BucketOf, RandomBucket, SaltOf
 from hbase_orm.rowkey.layout import KeyLayout
 from hbase_orm.rowkey.parts import Framing, Part
-from hbase_orm.schema import ColumnSchema, TableSchema
+from hbase_orm.schema import ColumnSchema, DynamicSchema, TableSchema
 
 LEFT_OUT, NONE, REFUSED, ZERO = "left out", "none", "refused", "zero"
 """What is done with a field whose column has no cell."""
@@ -44,7 +44,7 @@ def object_maker(
         **{column: NONE if column.nullable else _without_cell(column) for column in columns},
         **dict.fromkeys(schema.numbers, LEFT_OUT),
     }
-    if schema.dynamics or not _is_readable(absent):
+    if not _is_readable(absent):
         return None
     layout = schema.layout
     return compiled_cells.ObjectMaker(
@@ -55,6 +55,8 @@ def object_maker(
         key_reader(layout),
         tuple(layout.decoded),
         _cell_reader(absent),
+        _entry_reader(schema.dynamics),
+        tuple(each.name for each in schema.dynamics),
         hydrate,
         EncodedRow,
     )
@@ -162,6 +164,19 @@ def _cell_reader(absent: Mapping[ColumnSchema, str]) -> Any:
         for column, without_cell in absent.items()
     ]
     return compiled_cells.CellReader(tuple(columns), MISFITS)
+
+
+def _entry_reader(dynamics: Sequence[DynamicSchema]) -> Any:
+    """Return the reader of dynamic columns; None if there are none."""
+    if not dynamics:
+        return None
+    parts = [
+        _cell_column(b"", each.name, REFUSED, codec)
+        for each in dynamics
+        for codec in (each.name_codec, each.codec)
+    ]
+    fields = tuple((each.prefix, each.taken) for each in dynamics)
+    return compiled_cells.EntryReader(fields, compiled_cells.CellReader(tuple(parts), MISFITS))
 
 
 def _cell_column(column: bytes, name: str, without_cell: str, codec: Codec[Any]) -> tuple[Any, ...]:
