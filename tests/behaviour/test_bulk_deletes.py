@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any, ClassVar
 
 import pytest
 
 from hbase_orm import (
+    Bulk,
     Engine,
     Family,
     Index,
@@ -282,10 +284,11 @@ def test_names_whose_numbers_are_not_cached_are_looked_up(
     engine: Engine, backend: Any, host: str
 ) -> None:
     objects = put(engine, Named, host)
-    for delete in (
+    ways: list[Callable[[Bulk], None]] = [
         lambda bulk: bulk.delete(objects[3]),
         lambda bulk: bulk.delete_row(Named, host=host, n=4),
-    ):
+    ]
+    for delete in ways:
         with backend.another(engine).session() as session, session.bulk() as bulk:
             delete(bulk)
 

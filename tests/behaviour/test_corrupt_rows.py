@@ -155,7 +155,7 @@ def at(number: int) -> datetime:
 def make(model: Any, host: str, number: int) -> Any:
     if model in TIMED:
         return model(host=host, at=at(number), v=number)
-    more = {"before": number - 1} if model is Plain and number else {}
+    more: dict[str, Any] = {"before": number - 1} if model is Plain and number else {}
     if model is Indexed:
         more = {"kind": host, "level": number, "mail": f"{host}{number}"}
     obj = model(host=host, n=number, v=number, **more)
@@ -165,7 +165,12 @@ def make(model: Any, host: str, number: int) -> Any:
 
 
 def number_of(obj: Any) -> int:
-    return int((obj.at - at(0)) / timedelta(minutes=40)) if type(obj) in TIMED else obj.n
+    return round((obj.at - at(0)) / timedelta(minutes=40)) if type(obj) in TIMED else int(obj.n)
+
+
+def v_of(stmt: Select[Any]) -> Any:
+    model: Any = stmt.model
+    return model.v
 
 
 def put(engine: Engine, model: Any, host: str) -> list[Any]:
@@ -247,14 +252,14 @@ READS: dict[str, Callable[[Session, Select[Any]], list[int]]] = {
     "stream": lambda session, stmt: [number_of(each) for each in session.stream(stmt)],
     "sorted": lambda session, stmt: [
         number_of(each)
-        for each in session.all(stmt.sort_in_memory(stmt.model.v.asc(), max_rows=COUNT))
+        for each in session.all(stmt.sort_in_memory(v_of(stmt).asc(), max_rows=COUNT))
     ],
     "values": lambda session, stmt: session.all(
-        replace(stmt, selection=select(stmt.model.v).selection)
+        replace(stmt, selection=select(v_of(stmt)).selection)
     ),
     "sorted values": lambda session, stmt: session.all(
-        replace(stmt, selection=select(stmt.model.v).selection).sort_in_memory(
-            stmt.model.v.asc(), max_rows=COUNT
+        replace(stmt, selection=select(v_of(stmt)).selection).sort_in_memory(
+            v_of(stmt).asc(), max_rows=COUNT
         )
     ),
 }
@@ -296,16 +301,17 @@ def test_pages_neither_lose_nor_repeat_a_row_beside_a_corrupt_one(
     fill(engine, model, host)
     stmt = of(model, host).on_corrupt("skip")
     found: list[int] = []
-    corrupt, token = 0, None
+    corrupt, token = 0, ""
 
     with engine.session() as session:
         while True:
-            page = session.page(stmt, size=size, token=token)
+            page = session.page(stmt, size=size, token=token or None)
             found += [number_of(each) for each in page.items]
             corrupt += page.corrupt_rows
             assert len(page.items) == size or page.reason == "exhausted"
-            if (token := page.token) is None:
+            if page.token is None:
                 break
+            token = page.token
 
     assert (found, corrupt) == (GOOD, len(BAD))
 
@@ -469,7 +475,8 @@ def test_a_row_that_an_index_leads_to_is_left_out(engine: Engine, host: str, fie
 
     with engine.session() as session:
         found = session.all(stmt.on_corrupt(errors.append))
-        pages, token = list[int](), None
+        pages: list[int] = []
+        token: str | None = None
         while True:
             page = session.page(stmt.on_corrupt("skip"), size=2, token=token)
             pages += [each.n for each in page.items]
@@ -486,7 +493,9 @@ def test_a_row_that_an_index_leads_to_is_left_out(engine: Engine, host: str, fie
 
 def test_a_claim_that_does_not_decode_is_left_out(engine: Engine, host: str) -> None:
     put(engine, Indexed, host)
-    table = next(each.table for each in engine._bound_of(Indexed).guarded.indexes if each.unique)
+    guarded = engine._bound_of(Indexed).guarded
+    assert guarded is not None
+    table = next(each.table for each in guarded.indexes if each.unique)
     entry = f"{host}3".encode() + END
     stmt = select(Indexed).where(Indexed.mail == f"{host}3")
     with engine.session() as session:
@@ -560,11 +569,12 @@ def test_a_related_object_whose_row_does_not_decode_is_none(
 ) -> None:
     overwrite(engine, put(engine, Plain, host)[4])
     stmt = of(Plain, host).load_related(Plain.earlier)
-    read = {
+    ways: dict[str, Callable[[Session, Select[Any]], list[Any]]] = {
         "all": lambda session, each: session.all(each),
         "stream": lambda session, each: list(session.stream(each)),
         "page": lambda session, each: session.page(each, size=9).items,
-    }[way]
+    }
+    read = ways[way]
 
     with engine.session() as session:
         found = read(session, stmt.where(Plain.n != 4).on_corrupt("skip"))
