@@ -670,7 +670,7 @@ cdef class EntryReader:
 cdef class ObjectMaker:
     """Makes objects of encoded rows; a row that does not fit is given to a function of Python."""
 
-    cdef type _model
+    cdef object _model  # a class whose own type may be any
     cdef object _new
     cdef type _state
     cdef object _set_state
@@ -684,7 +684,7 @@ cdef class ObjectMaker:
     cdef object _plainly
     cdef type _row_type
 
-    def __cinit__(self, type model not None, type state not None, set_state, rare, decode_key,
+    def __cinit__(self, object model not None, type state not None, set_state, rare, decode_key,
                  tuple key_fields not None, CellReader cells not None, EntryReader entries,
                  tuple entry_fields not None, plainly, type row_type not None):
         """Prepare.

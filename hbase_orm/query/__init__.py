@@ -10,11 +10,11 @@ from hbase_orm.query.planning.cell_tests import (
 )
 from hbase_orm.query.planning.planner import names_in, plan
 from hbase_orm.query.planning.shapes import Shapes
+from hbase_orm.query.plans.index_plan import IndexPlan
 from hbase_orm.query.plans.measured import Measured, Requests
 from hbase_orm.query.plans.plans import (
     EmptyPlan,
     GetPlan,
-    IndexPlan,
     Plan,
     SaltedScanPlan,
     ScanPlan,
@@ -28,6 +28,7 @@ from hbase_orm.query.statements.clauses import (
     OnCorrupt,
     Sort,
 )
+from hbase_orm.query.statements.named_values import named_values_of
 from hbase_orm.query.statements.selection import fields_given, fields_read, loaded_by
 from hbase_orm.query.statements.statement import Select, select
 from hbase_orm.schema import codec_of, compile_match
@@ -60,6 +61,7 @@ __all__ = [
     "holds_for_absent_row",
     "loaded_by",
     "may_be_empty",
+    "named_values_of",
     "names_in",
     "plan",
     "select",

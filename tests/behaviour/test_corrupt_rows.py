@@ -329,6 +329,17 @@ def test_a_page_before_a_corrupt_row_is_returned_without_a_rule_too(
 
     assert [number_of(each) for each in page.items] == [0, 1, 2]
     assert page.reason == "size"
+    assert "corrupt" not in repr(page) + page._repr_html_()
+
+
+def test_a_page_shows_how_many_rows_were_left_out(engine: Engine, host: str) -> None:
+    fill(engine, Plain, host)
+
+    with engine.session() as session:
+        page = session.page(of(Plain, host).on_corrupt("skip"), size=9)
+
+    assert repr(page).endswith(f"reason='exhausted', corrupt_rows={len(BAD)})")
+    assert f"{len(BAD)} corrupt left out" in page._repr_html_()
 
 
 def test_a_function_gets_each_error_and_its_row_is_left_out(
