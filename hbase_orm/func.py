@@ -10,7 +10,8 @@ index this condition is checked row by row. No condition needs an index.
 
 from __future__ import annotations
 
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
+from decimal import Decimal
 from typing import Any, TypeVar, overload
 
 from hbase_orm.query.statements.aggregates import Aggregate
@@ -39,6 +40,27 @@ def sum(field: Expr[Any], /) -> Expr[Any]:
     timedeltas can be added. Floats are added in the order of the rows.
     """
     return Aggregate("sum", field)
+
+
+@overload  # an expression of no value would fit all
+def avg(  # type: ignore[overload-overlap]
+    field: Expr[int] | Expr[int | None] | Expr[float] | Expr[float | None], /
+) -> Expr[float | None]: ...
+@overload
+def avg(  # type: ignore[overload-overlap]
+    field: Expr[Decimal] | Expr[Decimal | None], /
+) -> Expr[Decimal | None]: ...
+@overload
+def avg(field: Expr[timedelta] | Expr[timedelta | None], /) -> Expr[timedelta | None]: ...
+def avg(field: Expr[Any], /) -> Expr[Any]:
+    """Return the average of a field's values that are not None; None if no row has a value.
+
+    The average of integers and floats is a float, that of decimals a Decimal, and that of
+    timedeltas a timedelta. Integers and decimals are added exactly, and the result is rounded once:
+    a Decimal to the precision of the current decimal context. Floats are added in the order of the
+    rows.
+    """
+    return Aggregate("avg", field)
 
 
 @overload

@@ -255,7 +255,8 @@ class BoundModel:
         """Return an object from a row that was read with the deferred fields in `loaded`.
 
         Raises:
-            CorruptRowError: The row does not decode; the error names the model and the row key.
+            CorruptRowError: The row does not decode; the error names the model, the table and the
+                row key.
         """
         model = self.model if self.kinds is None else self.kinds(row.key)
         mapping = model.__mapping__
@@ -268,10 +269,9 @@ class BoundModel:
             hydrate = mapping.hydrate if is_usual else mapping.hydrator(loaded, listed)
             obj = hydrate(row) if self.context is None else hydrate(row, self.context)
         except CorruptRowError as error:
-            if self.context is None:
-                raise
-            details = {"model": model.__name__, "row": row.key, **error.details}
-            raise CorruptRowError(error.text, fix=error.fix, **details) from error
+            of_row = {"model": model.__name__, "table": self.schema.table, "row": row.key}
+            error.details = {**of_row, **error.details}
+            raise
         obj.__state__.origin = self.origin
         return obj
 

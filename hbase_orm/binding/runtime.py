@@ -18,14 +18,14 @@ from hbase_orm.binding.row_locks import RowLocks
 from hbase_orm.binding.runner import Runner
 from hbase_orm.binding.table_writer import TableWriter
 from hbase_orm.binding.write_clock import WriteClock, wall_clock_ms
-from hbase_orm.execute import Reading, stream
+from hbase_orm.execute import CorruptRowCount, Reading, stream
 from hbase_orm.gateway.base import Gateway
 from hbase_orm.index.catalog.lease import LEASE_S
 from hbase_orm.index.entries.guard_cell import NONCE_BYTES
 from hbase_orm.index.entries.targets import GUARDED_RETRIES, GuardContext
 from hbase_orm.moving.moved_requests import through_moves
 from hbase_orm.ops import Protocol
-from hbase_orm.query import Select
+from hbase_orm.query import OnCorrupt, Select
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -41,6 +41,8 @@ class Runtime(Runner):
         clean_up: The object that deletes stale index entries after the writes that left them.
         open_reads: The reads that have not ended or been closed yet.
         exclusive_tables: The tables that this engine uses exclusively.
+        corrupt_rows: Counts the corrupt rows that statements left out, and knows what is done with
+            them by default.
         statement_watchers: The functions that are called with each statement that was planned to be
             run. Threads call them side by side.
     """
@@ -54,6 +56,7 @@ class Runtime(Runner):
         timestamps: str = "server",
         repairs_on_read: bool = False,
         defers_clean_up: bool = False,
+        on_corrupt: OnCorrupt = "raise",
         now_ms: Callable[[], int] = wall_clock_ms,
         monotonic_s: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
@@ -70,6 +73,7 @@ class Runtime(Runner):
                 "server" or "client".
             repairs_on_read: Whether statements repair stale index entries that they read.
             defers_clean_up: Whether a thread deletes stale index entries after the write.
+            on_corrupt: What statements do with corrupt rows if they do not specify it.
             now_ms: The wall clock for timestamps of guarded rows and of rows with client
                 timestamps.
             monotonic_s: A clock for leases and waits.
@@ -86,6 +90,7 @@ class Runtime(Runner):
         )
         self.open_reads = OpenReads()
         self.row_locks = RowLocks()
+        self.corrupt_rows = CorruptRowCount(on_corrupt)
         self.exclusive_tables = ExclusiveTables(self, now_ms)
         self.statement_watchers: list[Callable[[Select[Any]], None]] = []
         self.clean_up = CleanUp(lambda: self.patience().execute)
@@ -144,6 +149,7 @@ class Runtime(Runner):
         Waiting deletes of stale index entries are dropped, because the parent sends them.
         """
         self.row_locks.free_all()
+        self.corrupt_rows.free_lock()
         self.clock.free_locks_in_child()
         self.clean_up.forget()
         self.exclusive_tables.forget()

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, Literal
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 from uuid import uuid4
 
@@ -30,7 +30,9 @@ MOST_RETRIES: Final = 1_000
 
 # Planned options that this version lacks. They get their own error, which names them as such.
 _NOT_YET: Final = frozenset({"tls", "readonly"})
-MEMORY_OPTIONS: Final = frozenset({"timestamps", "repair_on_read", "clean_up", "on_drift"})
+MEMORY_OPTIONS: Final = frozenset(
+    {"timestamps", "repair_on_read", "clean_up", "on_drift", "on_corrupt"}
+)
 """The options that `memory://` takes."""
 _MAX_PORT: Final = 65_535
 _OPTION: Final = re.compile(r"[A-Za-z_]{1,30}")
@@ -68,6 +70,10 @@ class EngineOptions:
             `SchemaDriftError` before anything of the table is read or written. With `warn`, it is
             used as it is declared, after one warning: rows may be misread or hidden. Models with
             indexes or a version column are refused in any case.
+        on_corrupt: With `raise`, a read ends with `CorruptRowError` at a row that does not decode.
+            With `skip`, it leaves the row out, unless the statement has another rule: see
+            `Select.on_corrupt`. `session.get` and `get_many` then return None for such a row.
+            Writes are not concerned.
         lease_s: How long a catalog entry may be used after it was read, in seconds, 0.001 to 30.
             All programs that use the tables must have the same value. A change of an index's state
             waits this long for other programs.
@@ -88,6 +94,7 @@ class EngineOptions:
     repair_on_read: str = "on"
     clean_up: str = "now"
     on_drift: str = "refuse"
+    on_corrupt: Literal["raise", "skip"] = "raise"
     lease_s: float = LONGEST_LEASE_S
     store: str = ""
     _memory: str = field(default_factory=lambda: uuid4().hex, init=False, repr=False, compare=False)
@@ -342,6 +349,7 @@ _PARSERS: Mapping[str, Callable[[str, str], Any]] = MappingProxyType(
         "repair_on_read": _one_of("on", "off"),
         "clean_up": _one_of("now", "deferred"),
         "on_drift": _one_of("refuse", "warn"),
+        "on_corrupt": _one_of("raise", "skip"),
         # Other programs wait for the longest lease when they change the state of an index.
         "lease_s": _seconds(LONGEST_LEASE_S),
     }

@@ -63,7 +63,6 @@ _BY_CLASS: tuple[tuple[type[errors.HBaseORMError], ExitCode], ...] = (
     (errors.RowNotFoundError, ExitCode.DATA),
     (errors.MultipleRowsError, ExitCode.DATA),
     (errors.CorruptRowError, ExitCode.DATA),
-    (errors.MissingCellError, ExitCode.DATA),
     (errors.RowKeyError, ExitCode.DATA),
     (errors.CodecError, ExitCode.DATA),
     (errors.ValidationError, ExitCode.DATA),

@@ -9,11 +9,18 @@ class CorruptRowError(HBaseORMError):
     """Stored bytes do not decode as the model declares.
 
     What to do: declare the field with the codec that wrote the bytes, or write the row again with
-    `replace`, or delete it; to change a codec of stored rows, use the operation `ChangeCodec`.
+    `replace`, or delete it; to change a codec of stored rows, use the operation `ChangeCodec`. A
+    statement with `.on_corrupt("skip")` leaves such rows out.
+
+    Attributes:
+        table: The table.
+        row: The row key. Missing if it is unknown which row it is.
+        column: The column of the cell. Missing if the row key itself does not decode.
+        value: The bytes of the cell. Missing if the row key itself does not decode.
     """
 
 
-class MissingCellError(HBaseORMError):
+class MissingCellError(CorruptRowError):
     """A required column has no cell in the row that was read.
 
     What to do: declare the field nullable or with a default, or fill the column:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hbase_orm.execute.by_entries import IndexedRow
+from hbase_orm.execute.corrupt_rows import CorruptRowCount, CorruptRows, name_row
 from hbase_orm.execute.meter import Meter, MeteredGateway
 from hbase_orm.execute.run import PeriodRow, as_stale, rows_of
 from hbase_orm.execute.staleness import Staleness
@@ -22,6 +23,8 @@ from hbase_orm.execute.steps import (
 )
 
 __all__ = [
+    "CorruptRowCount",
+    "CorruptRows",
     "DoubtfulEntry",
     "Emit",
     "Execute",
@@ -38,6 +41,7 @@ __all__ = [
     "as_stale",
     "close_now",
     "is_dropped",
+    "name_row",
     "rows_of",
     "stream",
     "through",

@@ -22,7 +22,7 @@ from hbase_orm.index.entries.targets import ENTRY_COLUMN, GuardedTable, IndexTar
 from hbase_orm.index.entries.unknown_members import UnknownValueError
 from hbase_orm.index.protocol.claims import CLAIM_COLUMN, StoredClaim, corrupt_claim
 from hbase_orm.index.protocol.covering import trusted_cells
-from hbase_orm.ops import Cell, GetRows, KeyRange, Row, Scan, ask
+from hbase_orm.ops import Cell, CorruptRow, GetRows, KeyRange, Row, Scan, ask
 from hbase_orm.query import IndexPlan
 from hbase_orm.query.planning.candidates import SALT_BYTES, decoded_columns
 from hbase_orm.schema import IndexSchema, TableSchema
@@ -37,6 +37,9 @@ class IndexedRow(Row):
 
 def look_up(plan: IndexPlan, guarded: GuardedTable) -> Rows:
     """Read index entries, get their rows, and emit the rows that still have their entry.
+
+    A `CorruptRow` is emitted for a row whose entries cannot be computed, because an indexed value
+    does not decode, and for a claim of a unique value that does not decode.
 
     A row is emitted only once, even if several of its entries are read. This happens if the row
     has several entries in the index, or changes during the read.
@@ -108,7 +111,9 @@ class _Comparison:
 
 
 def _at_entry(error: CorruptRowError, entry: bytes) -> CorruptRowError:
-    return CorruptRowError(error.text, fix=error.fix, **{**error.details, "entry": entry})
+    at_entry = CorruptRowError(error.text, fix=error.fix, **{**error.details, "entry": entry})
+    at_entry.__cause__ = error
+    return at_entry
 
 
 class _LookUp:
@@ -133,11 +138,11 @@ class _LookUp:
     def _rows_with(self, entries: Sequence[Row]) -> Rows:
         covered = [None if self._covered is None else self._covered(entry) for entry in entries]
         owners = {
-            entry.key: self._base_key(entry)
+            entry.key: self._owner(entry)
             for entry, row in zip(entries, covered, strict=True)
             if row is None
         }
-        keys = tuple(dict.fromkeys(key for key in owners.values() if key is not None))
+        keys = tuple(dict.fromkeys(key for key in owners.values() if isinstance(key, bytes)))
         rows: Sequence[Row | None] = ()
         if keys:
             plan = self._plan
@@ -154,12 +159,24 @@ class _LookUp:
             owner = owners[entry.key]
             if owner is None:
                 continue  # no row can have this entry
+            if isinstance(owner, CorruptRowError):
+                kept.append(CorruptRow(b"", {}, owner))
+                continue
             compared = self._compared(entry.key, rows_by_key[owner])
+            if isinstance(compared, CorruptRowError):
+                kept += self._first_seen(CorruptRow(owner, {}, compared))
+                continue
             if compared.has_entry:
                 kept += self._counted(rows_by_key[owner], entry.key, compared.keys)
             if compared.is_certain and (self._covered is not None or not compared.has_entry):
                 doubtful.append(self._doubtful(entry, owner, is_stale=not compared.has_entry))
         yield Emit(kept, tuple(doubtful))
+
+    def _owner(self, entry: Row) -> bytes | CorruptRowError | None:
+        try:
+            return self._base_key(entry)
+        except CorruptRowError as error:
+            return error
 
     def _doubtful(self, entry: Row, owner: bytes, *, is_stale: bool) -> DoubtfulEntry:
         return DoubtfulEntry(self._index.name, entry.key, _newest_ms(entry), owner, is_stale)
@@ -169,8 +186,8 @@ class _LookUp:
         for pace in self._paces:
             pace.estimate_row_size(present)
 
-    def _compared(self, entry: bytes, row: Row | None) -> _Comparison:
-        """Compare an entry with its row; raise CorruptRowError if a value of the row is corrupt."""
+    def _compared(self, entry: bytes, row: Row | None) -> _Comparison | CorruptRowError:
+        """Compare an entry with its row; return an error if a value of the row is corrupt."""
         if row is None:
             return _Comparison(has_entry=False)
         values = {column: cell.value for column, cell in row.cells.items()}
@@ -180,13 +197,15 @@ class _LookUp:
         except UnknownValueError:
             return self._possible(entry, row.key, values)
         except CorruptRowError as error:
-            raise _at_entry(error, entry) from error
+            return _at_entry(error, entry)
 
     @cached_property
     def _is_possible(self) -> IsPossible:
         return possible_entries(self._plan.schema, self._plan.index)
 
-    def _possible(self, entry: bytes, row: bytes, values: Mapping[bytes, bytes]) -> _Comparison:
+    def _possible(
+        self, entry: bytes, row: bytes, values: Mapping[bytes, bytes]
+    ) -> _Comparison | CorruptRowError:
         """Compare an entry with a row that has a value which only a newer program knows.
 
         The entry may be stale, if it has another unknown value. Then the row is read nevertheless:
@@ -195,7 +214,7 @@ class _LookUp:
         try:
             may_have = self._is_possible(entry, row, values)
         except CorruptRowError as error:
-            raise _at_entry(error, entry) from error
+            return _at_entry(error, entry)
         return _Comparison(has_entry=may_have, keys=frozenset((entry,)), is_certain=False)
 
     def _counted(self, row: Row | None, entry: bytes, keys: frozenset[bytes]) -> list[Row]:

@@ -15,11 +15,13 @@ from itertools import chain
 
 from hbase_orm.errors import QueryError, TableNotFoundError
 from hbase_orm.execute.by_entries import look_up
+from hbase_orm.execute.corrupt_rows import name_row
 from hbase_orm.execute.merge import merge
 from hbase_orm.execute.reader import RangeReader, pace_of
 from hbase_orm.execute.steps import Emit, Rows, through
 from hbase_orm.index.entries.targets import GuardedTable
 from hbase_orm.ops import (
+    CorruptRow,
     GetRows,
     KeyRange,
     Row,
@@ -151,18 +153,25 @@ def _tables(plan: TablesPlan) -> Rows:
     """Read one table after another; a missing table counts as empty."""
     convert = _timeline_rows_of_period if plan.is_timeline else _of_period
     for start, inner in plan.plans:
-        of_period = partial(convert, start)
+        of_period = partial(convert, start, inner.schema.table)
         try:
             yield from through(rows_of(inner, None), of_period)
         except TableNotFoundError:
             continue
 
 
-def _of_period(start: datetime, emit: Emit) -> Rows:
-    yield Emit([PeriodRow(row.key, row.cells, start) for row in emit.rows])
+def _of_period(start: datetime, table: str, emit: Emit) -> Rows:
+    yield Emit([_row_of_period(row, start, table) for row in emit.rows])
 
 
-def _timeline_rows_of_period(start: datetime, emit: Emit) -> Rows:
-    rows = [PeriodRow(row.key, row.cells, start) for row in emit.rows]
+def _row_of_period(row: Row, start: datetime, table: str) -> Row:
+    if isinstance(row, CorruptRow):
+        name_row(row.error, table, row.key)
+        return row
+    return PeriodRow(row.key, row.cells, start)
+
+
+def _timeline_rows_of_period(start: datetime, table: str, emit: Emit) -> Rows:
+    rows = [_row_of_period(row, start, table) for row in emit.rows]
     pairs = zip(rows, emit.rows, strict=True)
     yield Emit([as_stale(row) if isinstance(read, StaleRow) else row for row, read in pairs])

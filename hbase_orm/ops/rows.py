@@ -7,6 +7,8 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, NamedTuple
 
+from hbase_orm.errors import CorruptRowError
+
 _INT64 = struct.Struct(">q")
 
 
@@ -135,6 +137,20 @@ class StaleRow(Row):
 
     A stale row without cells stands for a row that the replica does not have.
     """
+
+
+@dataclass(slots=True)
+class CorruptRow(Row):
+    """A row that a read could not make out of what it read; it has no cells.
+
+    It stands in the place of the row, so that rows before it are returned, and so that the one who
+    takes the rows decides what to do. Its key is empty if it is unknown which row it is.
+
+    Attributes:
+        error: The error that names what does not decode.
+    """
+
+    error: CorruptRowError
 
 
 class StoredVersion(NamedTuple):

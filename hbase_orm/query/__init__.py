@@ -22,7 +22,14 @@ from hbase_orm.query.plans.plans import (
 )
 from hbase_orm.query.statements.aggregates import Aggregate, Grouping
 from hbase_orm.query.statements.argument_checks import positive
-from hbase_orm.query.statements.clauses import ANY_INDEX, ROWS_ONLY, AnyIndex, Selection, Sort
+from hbase_orm.query.statements.clauses import (
+    ANY_INDEX,
+    ROWS_ONLY,
+    AnyIndex,
+    OnCorrupt,
+    Selection,
+    Sort,
+)
 from hbase_orm.query.statements.named_values import named_values_of
 from hbase_orm.query.statements.selection import fields_given, fields_read, loaded_by
 from hbase_orm.query.statements.statement import Select, select
@@ -38,6 +45,7 @@ __all__ = [
     "Grouping",
     "IndexPlan",
     "Measured",
+    "OnCorrupt",
     "Plan",
     "Requests",
     "SaltedScanPlan",

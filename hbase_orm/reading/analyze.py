@@ -11,7 +11,7 @@ from typing import Any, Final, overload
 
 from hbase_orm.binding.bound_model import BoundModel
 from hbase_orm.binding.runtime import Runtime
-from hbase_orm.execute import DoubtfulEntry, Emit, Meter, MeteredGateway, Rows, through
+from hbase_orm.execute import CorruptRows, DoubtfulEntry, Emit, Meter, MeteredGateway, Rows, through
 from hbase_orm.model import Model
 from hbase_orm.ops import Protocol, Row
 from hbase_orm.query import IndexPlan, Measured, Plan, Select
@@ -40,12 +40,18 @@ def analyzed(stmt: Select[Any], bound_of: BoundOf, runtime: Runtime) -> Plan:
     planned_s, look_up_ms = time.perf_counter(), meter.waiting_ms
     metered.step = "read"
     watched = _Watched()
-    read = read_of(stmt, chosen, bound, runtime.writer, observer=watched, note=watched.note)
-    load = partial(_related, loader(stmt, bound_of, unattached), metered)
+    rule, model = stmt.corrupt_rule, bound.schema.model_name
+    corrupt, of_related = (runtime.corrupt_rows.of(rule, model) for _ in range(2))
+    read = read_of(
+        stmt, chosen, bound, runtime.writer, corrupt, observer=watched, note=watched.note
+    )
+    load = partial(_related, loader(stmt, bound_of, unattached, of_related), metered)
     with runtime.through(metered) as running:
-        results = _count(running, read.rows, stmt, bound, watched=watched, load=load)
+        results = _count(running, read.rows, stmt, bound, corrupt, watched=watched, load=load)
+    for each in (corrupt, of_related):
+        each.report()
     waiting_ms = meter.waiting_ms - look_up_ms
-    measured = _measured(chosen, results, watched, meter)
+    measured = _measured(chosen, results, watched, meter, corrupt.count)
     plan_ms = (planned_s - begun_s) * _MS
     client_ms = max(0.0, (time.perf_counter() - planned_s) * _MS - waiting_ms)
     return replace(
@@ -59,6 +65,7 @@ def _count(
     rows: Rows,
     stmt: Select[Any],
     bound: BoundModel,
+    corrupt: CorruptRows,
     *,
     watched: _Watched,
     load: Load,
@@ -67,11 +74,11 @@ def _count(
     if stmt.entries is None:
         rows = through(rows, watched.pass_on)
     if stmt.related:
-        rows = with_related(rows, bound, stmt, load, watched.rows)
+        rows = with_related(rows, bound, stmt, corrupt, load, kept=watched.rows)
     with closing(running.read(rows)) as pages:
         if stmt.related:
             return sum(map(len, pages))
-        return sum(1 for _ in selected(pages, bound, stmt, watched.rows))
+        return sum(1 for _ in selected(pages, bound, stmt, corrupt, watched.rows))
 
 
 def _related(load: Load, metered: MeteredGateway, objects: Sequence[Any]) -> Protocol[None]:
@@ -83,7 +90,9 @@ def _related(load: Load, metered: MeteredGateway, objects: Sequence[Any]) -> Pro
         metered.step = "read"
 
 
-def _measured(chosen: Plan, results: int, watched: _Watched, meter: Meter) -> Measured:
+def _measured(
+    chosen: Plan, results: int, watched: _Watched, meter: Meter, corrupt: int
+) -> Measured:
     requests = meter.requests()
     # With groups or a sort, the number of matching rows differs from the number of results.
     kept = results if watched.kept is None else watched.kept
@@ -100,13 +109,14 @@ def _measured(chosen: Plan, results: int, watched: _Watched, meter: Meter) -> Me
         )
         - watched.again,
         kept=kept,
-        dropped=watched.checked - kept,
+        dropped=watched.checked - kept - corrupt,
         entries=entries,
         stale=watched.stale,
         requests=requests,
         plan_ms=0.0,
         waiting_ms=0.0,
         client_ms=0.0,
+        corrupt=corrupt,
     )
 
 

@@ -9,7 +9,14 @@ from typing import Any, Final
 from hbase_orm.binding.bound_model import BoundModel
 from hbase_orm.binding.bound_tables import checked_model
 from hbase_orm.binding.dictionaries import LoadedNames
-from hbase_orm.errors import MultipleRowsError, QueryError, RowKeyError, TableNotFoundError
+from hbase_orm.errors import (
+    CorruptRowError,
+    MultipleRowsError,
+    QueryError,
+    RowKeyError,
+    TableNotFoundError,
+)
+from hbase_orm.execute import CorruptRows
 from hbase_orm.model import Model, check_key_arguments
 from hbase_orm.model.hints import key_as_tuple
 from hbase_orm.ops import GetRows, Protocol, Row, run_all
@@ -100,6 +107,20 @@ def _read_part(
     rows = yield from read_rows(part[0][1], [key for _, _, key in part])
     names = yield from bound.load_names([row for row in rows if row is not None])
     return rows, names
+
+
+def made_of(row: Row, placed: BoundModel, corrupt: CorruptRows) -> Any:
+    """Return the object of a row; None if the row does not decode and is left out.
+
+    Raises:
+        CorruptRowError: The row does not decode, and `corrupt` does not leave it out.
+    """
+    try:
+        return placed.hydrate(row)
+    except CorruptRowError as error:
+        if corrupt.leaves_out(error, placed.schema.table, row.key):
+            return None
+        raise
 
 
 def _addresses(

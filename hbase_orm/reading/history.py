@@ -102,15 +102,23 @@ def versions_of(
         raise QueryError("limit= must be a positive integer", got=limit, fix="write limit=5")
     row, name = schema.storage.row_of(key), schema.storage.column_of(key, column.column)
     versions = yield from _versions(bound, GetVersions(schema.table, row, (name,), limit))
-    try:
-        return [CellVersion(column.codec.decode(v.value), v.timestamp_ms) for v in versions]
-    except CodecError as error:
-        raise CorruptRowError(
-            "a stored version does not decode as the model declares",
-            model=schema.model_name,
-            field=column.name,
-            row=row,
-        ) from error
+    decoded: list[CellVersion[Any]] = []
+    for version in versions:
+        try:
+            value = column.codec.decode(version.value)
+        except CodecError as error:
+            raise CorruptRowError(
+                "a stored version does not decode as the model declares",
+                model=schema.model_name,
+                field=column.name,
+                table=schema.table,
+                row=row,
+                column=name,
+                value=version.value,
+                timestamp_ms=version.timestamp_ms,
+            ) from error
+        decoded.append(CellVersion(value, version.timestamp_ms))
+    return decoded
 
 
 def stored_cells(

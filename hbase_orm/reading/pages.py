@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Final, Generic, Literal, TypeVar
 
 from hbase_orm.binding.bound_model import BoundModel
-from hbase_orm.errors import PageTokenError, QueryError
-from hbase_orm.execute import IndexedRow, Pages, Reading, Rows
+from hbase_orm.errors import CorruptRowError, PageTokenError, QueryError
+from hbase_orm.execute import CorruptRows, IndexedRow, Pages, Reading, Rows
 from hbase_orm.model.descriptions import results_html
 from hbase_orm.model.printing import shown
 from hbase_orm.ops import Row
@@ -38,29 +38,37 @@ class Page(Generic[T]):
         reason: Why the page ends:
 
             - "exhausted": nothing follows.
-            - "size": the page is full, and more follows.
+            - "size": the page is full, and more follows. If only corrupt rows follow, which are
+              left out, the next page is empty.
             - "limit": the statement's limit is reached.
             - "cut_short": the read ended early. The token continues it.
         stale: Whether a replica answered: objects may be outdated, and others missing. Only
             statements with `.consistency("timeline")` read from replicas.
+        corrupt_rows: How many rows were left out because they do not decode; see `on_corrupt`. No
+            row is counted with two pages.
     """
 
     items: list[T] = field(default_factory=list)
     token: str | None = None
     reason: Literal["exhausted", "size", "limit", "cut_short"] = "exhausted"
     stale: bool = False
+    corrupt_rows: int = 0
 
     def __repr__(self) -> str:
         """Return the first results, the token and the reason; long values are cut."""
         stale = ", stale=True" if self.stale else ""
+        corrupt = f", corrupt_rows={self.corrupt_rows}" if self.corrupt_rows else ""
         items, token = shown(self.items), shown(self.token)
-        return f"Page(items={items}, token={token}, reason={self.reason!r}{stale})"
+        return f"Page(items={items}, token={token}, reason={self.reason!r}{stale}{corrupt})"
 
     def _repr_html_(self) -> str:
         """Return the page for a notebook: a table with a row for each result."""
         plural = "" if len(self.items) == 1 else "s"
         caption = f"{len(self.items)} result{plural}, {_ENDS[self.reason]}"
-        return results_html(self.items, caption + ("; replicas answered" if self.stale else ""))
+        caption += "; replicas answered" if self.stale else ""
+        if self.corrupt_rows:
+            caption += f"; {self.corrupt_rows} corrupt left out"
+        return results_html(self.items, caption)
 
 
 _ENDS: Final = {
@@ -109,25 +117,31 @@ class PageRequest(Generic[T]):
         """
         return chosen if self.position is None else resume(chosen, self.position)
 
-    def page(self, rows: Rows, chosen: Plan, attach: Callable[[Any], Any]) -> Reading[Page[T]]:
+    def page(
+        self, rows: Rows, chosen: Plan, attach: Callable[[Any], Any], corrupt: CorruptRows
+    ) -> Reading[Page[T]]:
         """Read the page and return it.
 
         Args:
             rows: The generator that reads the rows of the plan.
             chosen: The plan.
             attach: A function that makes the page's item of each result.
+            corrupt: Decides about rows that do not decode. A corrupt row after the last result of a
+                full page belongs to the next page, which reads it again.
         """
         items: list[Any] = []
         last: Row | None = None
         with closing(Pages(rows)) as pages:
             while (page := (yield from pages.next())) is not None:
-                for row, obj in matching_rows(iter((page,)), self.bound, self.stmt):
-                    if len(items) == self.room:
+                rows_left = matching_rows(iter((page,)), self.bound, self.stmt, corrupt)
+                while (row_read := _next_of(rows_left, corrupt)) is not None:
+                    if corrupt.is_after_page:
                         return Page(items, self._token(last, chosen), "size")
+                    last, obj = row_read
                     items.append(attach(obj))
-                    last = row
                     if self.given_before + len(items) == self.limit:
                         return Page(items, None, "limit")
+                    corrupt.is_after_page = len(items) == self.room
         return Page(items)
 
     def _token(self, last: Row | None, chosen: Plan) -> str:
@@ -163,6 +177,18 @@ def page_request(
         raise PageTokenError("the page token belongs to the last page: no rows follow", token=token)
     with_next = replace(stmt, row_limit=room + 1)
     return PageRequest(with_next, bound, room, stmt.row_limit, mark, since_ms, position)
+
+
+def _next_of(
+    rows: Iterator[tuple[Row, Any]], corrupt: CorruptRows
+) -> tuple[Row | None, Any] | None:
+    """Return the next row with its object; after a full page a corrupt row counts as one, too."""
+    try:
+        return next(rows, None)
+    except CorruptRowError:
+        if corrupt.is_after_page:
+            return None, None
+        raise
 
 
 def _end(row: Row | None, bound: BoundModel) -> tuple[bytes, datetime | None]:

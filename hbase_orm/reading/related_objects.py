@@ -9,12 +9,12 @@ from itertools import islice
 from typing import Any, Final
 
 from hbase_orm.binding.bound_model import BoundModel
-from hbase_orm.execute import Emit, Pages, Rows
+from hbase_orm.execute import CorruptRows, Emit, Pages, Reading, Rows
 from hbase_orm.model import Model
 from hbase_orm.model.fields.related import Relation
 from hbase_orm.ops import Nested, Protocol, RenewTimeLimit, ask
 from hbase_orm.query import Select, Sort
-from hbase_orm.reading.by_key import rows_with_keys
+from hbase_orm.reading.by_key import made_of, rows_with_keys
 from hbase_orm.reading.results import HeldRows, sort_values
 from hbase_orm.reading.stream import Watch, matching_rows, selected
 
@@ -32,9 +32,20 @@ def unattached(bound: BoundModel, obj: Any) -> Any:
 
 
 def loader(
-    stmt: Select[Any], bound_of: Callable[[type[Model]], BoundModel], attach: Attach
+    stmt: Select[Any],
+    bound_of: Callable[[type[Model]], BoundModel],
+    attach: Attach,
+    corrupt: CorruptRows,
 ) -> Load:
-    """Return a function that loads the related objects of given objects."""
+    """Return a function that loads the related objects of given objects.
+
+    Args:
+        stmt: The statement.
+        bound_of: Returns a model's bound model.
+        attach: Makes the related object of each object that was read.
+        corrupt: Decides about related rows that do not decode. Related objects that are left out
+            are None.
+    """
     relations: dict[str, Relation] = {
         field.name: stmt.model.__related__[field.name] for field in stmt.related
     }
@@ -42,13 +53,19 @@ def loader(
     def load(objects: Sequence[Any]) -> Protocol[None]:
         for relation in relations.values():
             yield from ask(RenewTimeLimit())
-            yield from _load(objects, relation, bound_of(relation.target), attach)
+            yield from _load(objects, relation, bound_of(relation.target), attach, corrupt)
 
     return load
 
 
 def with_related(
-    rows: Rows, bound: BoundModel, stmt: Select[Any], load: Load, kept: Watch = iter
+    rows: Rows,
+    bound: BoundModel,
+    stmt: Select[Any],
+    corrupt: CorruptRows,
+    load: Load,
+    *,
+    kept: Watch = iter,
 ) -> Rows:
     """Emit the objects that a statement selects, page by page, with their related objects loaded.
 
@@ -58,30 +75,40 @@ def with_related(
     unlimited = replace(stmt, row_limit=None)
     with closing(Pages(rows)) as pages:
         if stmt.sort is not None:  # all of them are in memory before the first is known
-            yield from _sorted_with_related(pages, bound, stmt, stmt.sort, load=load, kept=kept)
+            results = yield from _sorted(pages, bound, stmt, corrupt, stmt.sort, kept=kept)
+            yield from ask(Nested(load(results)))
+            yield Emit(results)
             return
         while left != 0 and (page := (yield from pages.next())) is not None:
-            objects = list(islice(selected(iter((page,)), bound, unlimited, kept), left))
+            objects = list(islice(selected(iter((page,)), bound, unlimited, corrupt, kept), left))
             yield from ask(Nested(load(objects)))
             yield Emit(objects)
             if left is not None:
                 left -= len(objects)
 
 
-def _sorted_with_related(
-    pages: Pages, bound: BoundModel, stmt: Select[Any], sort: Sort, *, load: Load, kept: Watch
-) -> Rows:
+def _sorted(
+    pages: Pages,
+    bound: BoundModel,
+    stmt: Select[Any],
+    corrupt: CorruptRows,
+    sort: Sort,
+    *,
+    kept: Watch,
+) -> Reading[list[Any]]:
     held = HeldRows(sort)
     while (page := (yield from pages.next())) is not None:
-        objects = (obj for _, obj in matching_rows(iter((page,)), bound, stmt))
+        objects = (obj for _, obj in matching_rows(iter((page,)), bound, stmt, corrupt))
         held.take(kept((sort_values(obj, bound, sort.orders), obj) for obj in objects))
-    results = list(islice(held.in_order(), stmt.row_limit))
-    yield from ask(Nested(load(results)))
-    yield Emit(results)
+    return list(islice(held.in_order(), stmt.row_limit))
 
 
 def _load(
-    objects: Sequence[Any], relation: Relation, target: BoundModel, attach: Attach
+    objects: Sequence[Any],
+    relation: Relation,
+    target: BoundModel,
+    attach: Attach,
+    corrupt: CorruptRows,
 ) -> Protocol[None]:
     waiting: dict[tuple[Any, ...], list[Any]] = {}
     for obj in objects:
@@ -92,7 +119,9 @@ def _load(
     objects_by_key: dict[tuple[Any, ...], Any] = {}
     keyed = yield from rows_with_keys(target, keys, most=RELATED_ROWS)
     for position, placed, row in keyed.rows:
-        objects_by_key[possible[position]] = attach(placed, placed.hydrate(row))
+        obj = made_of(row, placed, corrupt)
+        if obj is not None:
+            objects_by_key[possible[position]] = attach(placed, obj)
     for key, owners in waiting.items():
         for obj in owners:
             relation.put(obj, objects_by_key.get(key))

@@ -11,7 +11,8 @@ from operator import itemgetter
 from typing import Any
 
 from hbase_orm.binding.bound_model import BoundModel
-from hbase_orm.errors import QueryError
+from hbase_orm.errors import CorruptRowError, QueryError
+from hbase_orm.execute import CorruptRows
 from hbase_orm.model.mapping.projection import check_present, reader_of, required
 from hbase_orm.ops import Row
 from hbase_orm.query import (
@@ -32,11 +33,12 @@ Values = tuple[Any, ...]
 class ValueReader:
     """Reads from each row the values that a statement needs."""
 
-    def __init__(self, bound: BoundModel, stmt: Select[Any]) -> None:
-        """Prepare to read values from a model's rows."""
+    def __init__(self, bound: BoundModel, stmt: Select[Any], corrupt: CorruptRows) -> None:
+        """Prepare to read values from a model's rows; `corrupt` decides about corrupt rows."""
         self.fields = fields_read(stmt)
         self.names = [field.name for field in self.fields]
         self._bound = bound
+        self._corrupt = corrupt
         self._selected = {field.name for field in fields_given(stmt)}
         self._check = compile_match(bound.schema, stmt.conditions, self.names)
         self._required: dict[Any, list[tuple[int, ColumnSchema]]] = {}
@@ -45,22 +47,29 @@ class ValueReader:
         """Yield the rows that exist and fulfil every condition, each with its values.
 
         Raises:
-            MissingCellError: A row lacks the cell of a required field that is selected.
-            CorruptRowError: A row does not decode.
+            CorruptRowError: A row does not decode, or lacks the cell of a required field that is
+                selected, and is not left out.
         """
-        bound, check = self._bound, self._check
+        bound, check, corrupt = self._bound, self._check, self._corrupt
         exists, shows_every_row = bound.exists, bound.shows_every_row
         read = self._read_any if bound.kinds is not None else self._reader()
+        table = bound.schema.table
         may_lack = bound.kinds is not None or bool(self._wanted(bound.model))
         for page in pages:
-            for row in page:
+            for row in corrupt.decodable(page, table):
                 if not (shows_every_row or exists(row)):
                     continue
-                values = read(row)
-                if check is not None and not check(values):
-                    continue
-                if may_lack and None in values:
-                    self._check_present(row, values)
+                try:
+                    values = read(row)
+                    if check is not None and not check(values):
+                        continue
+                    if may_lack and None in values:
+                        self._check_present(row, values)
+                except CorruptRowError as error:
+                    own = bound.with_table_of_row(row)
+                    if corrupt.leaves_out(error, own.schema.table, row.key):
+                        continue
+                    raise
                 yield row, values
 
     def _reader(self) -> Callable[[Row], Values]:
@@ -107,20 +116,20 @@ def given_by(stmt: Select[Any], names: Sequence[str]) -> Callable[[Values], Any]
 
 
 def selected_values(
-    pages: Iterable[Sequence[Row]], bound: BoundModel, stmt: Select[Any]
+    pages: Iterable[Sequence[Row]], bound: BoundModel, stmt: Select[Any], corrupt: CorruptRows
 ) -> Iterator[tuple[Row, Any]]:
     """Yield the rows that exist and fulfil every condition, each with its selected values."""
-    reader = ValueReader(bound, stmt)
+    reader = ValueReader(bound, stmt, corrupt)
     give = given_by(stmt, reader.names)
     rows = reader.rows(pages)
     return rows if give is None else ((row, give(values)) for row, values in rows)
 
 
 def values_only(
-    pages: Iterable[Sequence[Row]], bound: BoundModel, stmt: Select[Any]
+    pages: Iterable[Sequence[Row]], bound: BoundModel, stmt: Select[Any], corrupt: CorruptRows
 ) -> Iterator[Any]:
     """Yield the selected values of the rows that exist and fulfil every condition."""
-    reader = ValueReader(bound, stmt)
+    reader = ValueReader(bound, stmt, corrupt)
     give = given_by(stmt, reader.names)
     values = map(itemgetter(1), reader.rows(pages))  # without a step of Python for each row
     return values if give is None else map(give, values)
@@ -130,13 +139,14 @@ def aggregated(
     pages: Iterable[Sequence[Row]],
     bound: BoundModel,
     stmt: Select[Any],
+    corrupt: CorruptRows,
     kept: Callable[[Iterable[Any]], Iterator[Any]],
 ) -> Iterator[Any]:
     """Yield the result of each group, in the order of the rows.
 
     The values of the matching rows pass through `kept` before they are aggregated.
     """
-    reader = ValueReader(bound, stmt)
+    reader = ValueReader(bound, stmt, corrupt)
     kinds = {field.name: codec_of(bound.schema, field).python_type for field in reader.fields}
     functions = {of.name: of for of in stmt.groups if isinstance(of, FunctionExpr)}
     grouping = Grouping(stmt.items, stmt.groups, [*reader.names, *functions], kinds)
@@ -209,12 +219,13 @@ def _rank_at(place: int) -> Callable[[tuple[Values, Any]], Any]:
 
 
 def sorted_values(
-    pages: Iterable[Sequence[Row]], bound: BoundModel, stmt: Select[Any], sort: Sort
+    pages: Iterable[Sequence[Row]], bound: BoundModel, stmt: Select[Any], corrupt: CorruptRows
 ) -> Iterator[tuple[Values, Any]]:
     """Yield a pair for each matching row: its sort values and its selected values."""
-    reader = ValueReader(bound, stmt)
+    reader = ValueReader(bound, stmt, corrupt)
     give = given_by(stmt, reader.names)
-    places = [reader.names.index(order.field.name) for order in sort.orders]
+    orders = () if stmt.sort is None else stmt.sort.orders
+    places = [reader.names.index(order.field.name) for order in orders]
     return (
         (tuple([values[place] for place in places]), values if give is None else give(values))
         for _, values in reader.rows(pages)

@@ -16,8 +16,8 @@ from hbase_orm.binding.dictionaries import Numbers
 from hbase_orm.binding.table_moves.periods_with_rows import look_ups_in_moves
 from hbase_orm.binding.table_writer import TableWriter
 from hbase_orm.binding.usable_indexes import by_readable_index, while_usable
-from hbase_orm.errors import StreamInterruptedError
-from hbase_orm.execute import Emit, Note, Rows, Staleness, rows_of, through
+from hbase_orm.errors import CorruptRowError, StreamInterruptedError
+from hbase_orm.execute import CorruptRows, Emit, Note, Rows, Staleness, rows_of, through
 from hbase_orm.ops import Protocol, RenewTimeLimit, Row, StaleRow, ask
 from hbase_orm.query import (
     GetPlan,
@@ -64,6 +64,7 @@ class Stream(Iterator[T], Generic[T]):
         staleness: Staleness | None = None,
         *,
         of: Select[Any] | None = None,
+        corrupt: CorruptRows | None = None,
     ) -> None:
         """Make a stream of `items`.
 
@@ -72,8 +73,10 @@ class Stream(Iterator[T], Generic[T]):
             close: A function that releases the scanners.
             staleness: Records whether a replica answered; None if no replica can answer.
             of: The statement, which the `repr` shows.
+            corrupt: Counts the rows that are left out; None if no row can be left out.
         """
         self._of = of
+        self._corrupt = corrupt
         self._is_closed = False
         self._items = items
         self._close = close
@@ -93,6 +96,14 @@ class Stream(Iterator[T], Generic[T]):
         some at a time, so the value is final at the end of the stream.
         """
         return self._staleness is not None and self._staleness.is_stale
+
+    @property
+    def corrupt_rows(self) -> int:
+        """How many rows were left out so far because they do not decode; see `on_corrupt`.
+
+        The results are read some at a time, so the value is final at the end of the stream.
+        """
+        return 0 if self._corrupt is None else self._corrupt.count
 
     def __next__(self) -> T:
         """Return the next result.
@@ -191,12 +202,22 @@ class PlannedRead:
     after: Callable[[], Protocol[None] | None] | None = None
     staleness: Staleness | None = None
 
+    def after_report(self, corrupt: CorruptRows) -> Callable[[], Protocol[None] | None]:
+        """Return a function like `after` that first reports the rows that were left out."""
+
+        def after() -> Protocol[None] | None:
+            corrupt.report()
+            return None if self.after is None else self.after()
+
+        return after
+
 
 def read_of(
     stmt: Select[Any],
     chosen: Plan,
     bound: BoundModel,
     writer: TableWriter,
+    corrupt: CorruptRows,
     *,
     observer: ReadObserver | None = None,
     note: Note | None = None,
@@ -208,10 +229,16 @@ def read_of(
         chosen: The plan of the statement.
         bound: The bound model of the statement.
         writer: The table writer, by which index entries are repaired; it has the cached catalog.
+        corrupt: Decides about rows that do not decode, when the rows are taken.
         observer: An object that sees the rows before a range of their dynamic columns is read.
         note: A function that is called with the stale and unverified index entries. If it is None
             and the engine repairs on read, the entries are repaired after the read.
     """
+    corrupt.holds_marks = (
+        isinstance(chosen, IndexPlan)
+        or chosen.entries is not None
+        or not bound.schema.storage.has_own_rows
+    )
     rows = _rows(stmt, chosen, bound, observer or ReadObserver())
     if stmt.is_timeline:
         staleness = Staleness()
@@ -248,7 +275,11 @@ def _with_names(bound: BoundModel, emit: Emit) -> Rows:
 
 
 def selected(
-    pages: Iterator[Sequence[Row]], bound: BoundModel, stmt: Select[Any], kept: Watch = iter
+    pages: Iterator[Sequence[Row]],
+    bound: BoundModel,
+    stmt: Select[Any],
+    corrupt: CorruptRows,
+    kept: Watch = iter,
 ) -> Iterator[Any]:
     """Yield the results of the rows that exist and fulfil every condition.
 
@@ -256,36 +287,45 @@ def selected(
         pages: The pages of rows that were read.
         bound: The bound model of the rows.
         stmt: The statement.
+        corrupt: Decides about rows that do not decode.
         kept: A function through which the matching rows pass before they are grouped or sorted.
     """
-    return islice(_results(pages, bound, stmt, kept), stmt.row_limit)
+    return islice(_results(pages, bound, stmt, corrupt, kept), stmt.row_limit)
 
 
 def _results(
-    pages: Iterator[Sequence[Row]], bound: BoundModel, stmt: Select[Any], kept: Watch
+    pages: Iterator[Sequence[Row]],
+    bound: BoundModel,
+    stmt: Select[Any],
+    corrupt: CorruptRows,
+    kept: Watch,
 ) -> Iterator[Any]:
     if stmt.is_aggregated:
-        return aggregated(pages, bound, stmt, kept)
+        return aggregated(pages, bound, stmt, corrupt, kept)
     if stmt.sort is None:
         if stmt.selection is not None:
-            return values_only(pages, bound, stmt)
-        return map(itemgetter(1), matching_rows(pages, bound, stmt))
+            return values_only(pages, bound, stmt, corrupt)
+        return map(itemgetter(1), matching_rows(pages, bound, stmt, corrupt))
     if stmt.selection is not None:
-        return in_order(kept(sorted_values(pages, bound, stmt, stmt.sort)), stmt.sort)
+        return in_order(kept(sorted_values(pages, bound, stmt, corrupt)), stmt.sort)
     orders = stmt.sort.orders
-    objects = (obj for _, obj in matching_rows(pages, bound, stmt))
+    objects = (obj for _, obj in matching_rows(pages, bound, stmt, corrupt))
     return in_order(kept((sort_values(obj, bound, orders), obj) for obj in objects), stmt.sort)
 
 
 def matching_rows(
-    pages: Iterator[Sequence[Row]], bound: BoundModel, stmt: Select[Any]
+    pages: Iterator[Sequence[Row]], bound: BoundModel, stmt: Select[Any], corrupt: CorruptRows
 ) -> Iterator[tuple[Row, Any]]:
-    """Yield the rows that exist and fulfil every condition, each with its object or its values."""
-    return (_objects if stmt.selection is None else selected_values)(pages, bound, stmt)
+    """Yield the rows that exist and fulfil every condition, each with its object or its values.
+
+    Raises:
+        CorruptRowError: A row does not decode, and `corrupt` does not leave it out.
+    """
+    return (_objects if stmt.selection is None else selected_values)(pages, bound, stmt, corrupt)
 
 
 def _objects(
-    pages: Iterator[Sequence[Row]], bound: BoundModel, stmt: Select[Any]
+    pages: Iterator[Sequence[Row]], bound: BoundModel, stmt: Select[Any], corrupt: CorruptRows
 ) -> Iterator[tuple[Row, Any]]:
     # A row with a range of its entries was checked before, when it still had its other cells.
     conditions = stmt.conditions if stmt.entries is None else ()
@@ -293,11 +333,18 @@ def _objects(
     loaded = loaded_by(stmt, bound.schema) if bound.defers else NO_FIELDS
     is_usual = stmt.entries is None and stmt.times is None and not stmt.is_timeline
     hydrate, exists, shows_every_row = bound.hydrator(loaded), bound.exists, bound.shows_every_row
+    table = bound.schema.table
     for page in pages:
-        for row in page:
+        for row in corrupt.decodable(page, table):
             if not (shows_every_row or exists(row)):
                 continue
-            obj = hydrate(row)
+            try:
+                obj = hydrate(row)
+            except CorruptRowError as error:
+                own = bound.with_table_of_row(row)
+                if corrupt.leaves_out(error, own.schema.table, row.key):
+                    continue
+                raise
             if check is not None and not check(obj.__dict__):
                 continue
             if not is_usual:

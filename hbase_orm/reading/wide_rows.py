@@ -12,8 +12,10 @@ from functools import partial
 from typing import Any, Final
 
 from hbase_orm.binding.bound_model import BoundModel
-from hbase_orm.execute import Emit, Rows, as_stale, rows_of, through
+from hbase_orm.errors import CorruptRowError
+from hbase_orm.execute import Emit, Rows, as_stale, name_row, rows_of, through
 from hbase_orm.ops import (
+    CorruptRow,
     GetRows,
     KeyRange,
     Protocol,
@@ -72,8 +74,17 @@ class _EntryReader:
         """Emit the rows that match, each with its range of dynamic columns."""
         names = yield from self._bound.load_names(emit.rows)
         for row in self._observer.page(emit.rows):
+            if isinstance(row, CorruptRow):
+                yield Emit([row])
+                continue
             own = self._bound.with_table_of_row(row)
-            if own.exists(row) and self._matches(own, row):
+            try:
+                is_wanted = own.exists(row) and self._matches(own, row)
+            except CorruptRowError as error:
+                name_row(error, own.schema.table, row.key)
+                yield Emit([CorruptRow(row.key, {}, error)])
+                continue
+            if is_wanted:
                 yield Emit([(yield from self._with_entries(own, row))])
         del names  # held until the rows have been used
 

@@ -12,7 +12,18 @@ from typing import Protocol
 
 from hbase_orm import ops
 from hbase_orm.errors import CodecError, CorruptRowError
-from hbase_orm.ops import Delete, GetRows, KeyRange, Put, Row, RowMutation, StaleRow, ask, merged
+from hbase_orm.ops import (
+    CorruptRow,
+    Delete,
+    GetRows,
+    KeyRange,
+    Put,
+    Row,
+    RowMutation,
+    StaleRow,
+    ask,
+    merged,
+)
 from hbase_orm.rowkey import KeyLayout
 
 
@@ -221,14 +232,12 @@ class StoredAsCells:
     ) -> Sequence[Row]:
         """Return the scanned objects whose keys are in `ranges`, each cell as a row.
 
-        The cells of one row are in the order of their qualifiers, descending if `reverse`.
-
-        Raises:
-            CorruptRowError: A qualifier is not an offset of the model.
+        The cells of one row are in the order of their qualifiers, descending if `reverse`. A cell
+        whose qualifier is not an offset of the model is a `CorruptRow`, in any of the ranges.
         """
         ranges = tuple(ranges)
         cells = self._cells(rows, reverse=reverse)
-        return [cell for cell in cells if any(cell.key in each for each in ranges)]
+        return [cell for cell in cells if _is_in(ranges, cell)]
 
     def _row_range(self, key_range: KeyRange) -> KeyRange:
         start, stop = key_range.start, key_range.stop
@@ -257,13 +266,22 @@ class StoredAsCells:
             for name in sorted(row.cells, reverse=reverse):
                 qualifier = name[len(column) :]
                 if len(qualifier) != self.width_bytes:
-                    raise CorruptRowError(
-                        "a qualifier is not an offset as the model declares it",
-                        model=self.model_name,
-                        row=row.key,
-                        column=name,
-                        width_bytes=self.width_bytes,
-                        fix="let no other program write this family, or give the model another "
-                        "family",
-                    )
+                    error = self._not_an_offset(row.key, name)
+                    yield CorruptRow(row.key + qualifier, {}, error)
+                    continue
                 yield of_cell(row.key + qualifier, {column: row.cells[name]})
+
+    def _not_an_offset(self, row: bytes, column: bytes) -> CorruptRowError:
+        return CorruptRowError(
+            "a qualifier is not an offset as the model declares it",
+            model=self.model_name,
+            row=row,
+            column=column,
+            width_bytes=self.width_bytes,
+            fix="let no other program write this family, or give the model another family",
+        )
+
+
+def _is_in(ranges: Iterable[KeyRange], cell: Row) -> bool:
+    # The length of a corrupt row's key is wrong, so that it cannot be compared with a range.
+    return isinstance(cell, CorruptRow) or any(cell.key in each for each in ranges)

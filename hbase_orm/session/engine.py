@@ -66,15 +66,15 @@ class Engine(IndexAdmin, TableAdmin, LiveTables):
         """
         self.options = options
         self._connections = connections
-        # Memory answers at once: threads would only cost time.
-        fan_out = 1 if options.scheme == "memory" else options.pool
         self._runtime = Runtime(
             gateway,
             parallel=options.pool,
-            fan_out=fan_out,
+            # Memory answers at once: threads would only cost time.
+            fan_out=1 if options.scheme == "memory" else options.pool,
             timestamps=options.timestamps,
             repairs_on_read=options.repair_on_read == "on",
             defers_clean_up=options.clean_up == "deferred",
+            on_corrupt=options.on_corrupt,
             lease_s=options.lease_s,
             now_ms=now_ms,
         )
@@ -101,6 +101,11 @@ class Engine(IndexAdmin, TableAdmin, LiveTables):
     ) -> None:
         """Close the engine."""
         self.close()
+
+    @property
+    def corrupt_rows(self) -> int:
+        """How many corrupt rows the statements left out so far; see `Select.on_corrupt`."""
+        return self._runtime.corrupt_rows.total
 
     def finish_clean_up(self) -> None:
         """Delete the stale index entries whose deletion was deferred, and wait for the answers.
@@ -217,8 +222,7 @@ class Engine(IndexAdmin, TableAdmin, LiveTables):
             records[table] = yield from record_to_follow(bounds, self._runtime.features)
             yield from refuse_creation_in_use(bounds, own_holds)
         yield from tables.refuse_without_thrift2([w.bound for w in wanted], self._runtime.features)
-        made: list[str] = []
-        warnings = TableWarnings()
+        made, warnings = list[str](), TableWarnings()
         for creation in wanted:
             yield from ask(RenewTimeLimit())
             record = records.get(creation.bound.declared_table)
@@ -230,8 +234,7 @@ class Engine(IndexAdmin, TableAdmin, LiveTables):
         for table, bounds in by_table.items():
             yield from ask(RenewTimeLimit())
             self._runtime.catalog.forget(table)  # also if the record turns out to contradict
-            table_id = records[table].table_id
-            yield from write_record(bounds, made, self._runtime.features, table_id)
+            yield from write_record(bounds, made, self._runtime.features, records[table].table_id)
             self._runtime.catalog.forget(table)
             yield from ask(RenewTimeLimit())
             yield from self._runtime.catalog.record(table)  # so that the first use sends nothing

@@ -19,7 +19,7 @@ from hbase_orm.session.keyed_writes import KeyedWrites
 from hbase_orm.session.state import check_statement
 from hbase_orm.writing.assign_numbers import assign_substitute_numbers
 from hbase_orm.writing.conditional import duplicate_error, insert_row, stored_row, write_if
-from hbase_orm.writing.delete_where import delete_rows, refuse_extras
+from hbase_orm.writing.delete_where import corrupt_rows_of, delete_rows, refuse_extras
 from hbase_orm.writing.hook_calls import call_after_write_hooks, prepare
 from hbase_orm.writing.move import RowLocation, location_of, move_row, new_values
 from hbase_orm.writing.replace import replace_row
@@ -199,7 +199,9 @@ class ImmediateWrites(KeyedWrites):
                 `.allow_full_scan()`.
             FlushError: Some rows were not deleted, or their outcome is unknown. `written` counts
                 the deleted rows. Rows that do not decode are not deleted. The error names at most
-                1,000 of them, after all other rows are deleted.
+                1,000 of them, after all other rows are deleted. With `.on_corrupt("skip")` or a
+                function they are left and not reported as failures; the engine's rule for reads is
+                not used.
         """
         check_statement(stmt)
         state = self._state
@@ -214,7 +216,8 @@ class ImmediateWrites(KeyedWrites):
         state.note_changes_in_place()
         chosen = self._run(planned(stmt, bound, runtime.writer))
         runtime.show_statement(stmt)
-        read = read_of(stmt, chosen, bound, runtime.writer)
+        corrupt, undeleted = corrupt_rows_of(stmt, bound, runtime.corrupt_rows)
+        read = read_of(stmt, chosen, bound, runtime.writer, corrupt)
         deleting = delete_rows(
             read.rows,
             stmt,
@@ -222,8 +225,10 @@ class ImmediateWrites(KeyedWrites):
             runtime.writer,
             bound_to=state.bound_to,
             note=self._pending.mark_deleted,
+            corrupt=corrupt,
+            undeleted=undeleted,
         )
-        return runtime.read(deleting, read.after).result()
+        return runtime.read(deleting, read.after_report(corrupt)).result()
 
     # --- shared -----------------------------------------------------------------------------------
 

@@ -17,12 +17,13 @@ from hbase_orm.binding.bound_model import BoundModel
 from hbase_orm.binding.dictionaries import LoadedNames
 from hbase_orm.binding.runtime import Runtime
 from hbase_orm.errors import MultipleRowsError, RowNotFoundError, SchemaError
+from hbase_orm.execute import CorruptRows
 from hbase_orm.model import Model
 from hbase_orm.model.fields.deferring import deferred_among
 from hbase_orm.ops import Protocol, Row, offline_result
-from hbase_orm.query import ROWS_ONLY, EmptyPlan, Plan, Select, positive
+from hbase_orm.query import ROWS_ONLY, EmptyPlan, OnCorrupt, Plan, Select, positive
 from hbase_orm.reading.analyze import analyzed
-from hbase_orm.reading.by_key import rows_with_keys, several_keys
+from hbase_orm.reading.by_key import made_of, rows_with_keys, several_keys
 from hbase_orm.reading.columnar.arrow_columns import Types, check_has_columns, columns_of
 from hbase_orm.reading.columnar.batch_reader import batch_reader
 from hbase_orm.reading.columnar.record_batches import record_batches, schema_of
@@ -61,8 +62,11 @@ class Reader:
         self._runtime.open_reads.close_dropped()
         objects: list[M | None] = [None] * len(wanted)
         keyed = self._runtime.run(rows_with_keys(bound, wanted))
+        corrupt = self._corrupt_rows(model)
         for position, placed, row in keyed.rows:
-            objects[position] = state.attach(placed, placed.hydrate(row))
+            obj = made_of(row, placed, corrupt)
+            objects[position] = None if obj is None else state.attach(placed, obj)
+        corrupt.report()
         return objects
 
     def history(self, obj: Model, field: Expr[T], limit: int) -> list[CellVersion[T]]:
@@ -111,10 +115,13 @@ class Reader:
         if stmt.selection is not None:
             with self.stream(stmt) as values:
                 return list(values)
-        bound = self._used(stmt)
-        with self._selected(replace(stmt, related=())) as stream:
-            objects = [self._attach_whole(stmt, bound, obj) for obj in stream]
-        self._load_related(stmt, objects)
+        bound, corrupt = self._used(stmt), self._corrupt_rows(stmt.model, stmt.corrupt_rule)
+        try:
+            with self._selected(replace(stmt, related=()), corrupt) as stream:
+                objects = [self._attach_whole(stmt, bound, obj) for obj in stream]
+            self._load_related(stmt, objects, corrupt)
+        finally:
+            corrupt.report()
         return objects
 
     def first(self, stmt: Select[T]) -> T | None:
@@ -136,7 +143,8 @@ class Reader:
     def stream(self, stmt: Select[T]) -> Stream[T]:
         """Return an iterator over the objects or values that the statement selects."""
         check_statement(stmt)
-        return self._selected(stmt, partial(with_after_load, stmt))
+        corrupt = self._corrupt_rows(stmt.model, stmt.corrupt_rule)
+        return self._selected(stmt, corrupt, partial(with_after_load, stmt), reports=True)
 
     def arrow(self, stmt: Select[Any], batch_rows: int, types: Types) -> Any:
         """Return a `pyarrow.RecordBatchReader` of the results of the statement."""
@@ -147,10 +155,11 @@ class Reader:
         columns = columns_of(stmt, bound, types)
         chosen = runtime.run(planned(stmt, bound, runtime.writer))
         runtime.show_statement(stmt)
-        read = read_of(stmt, chosen, bound, runtime.writer)
-        pages = runtime.read(read.rows, read.after)
-        batches = record_batches(pages, bound, stmt, columns, batch_rows)
-        stream = Stream[Any](batches, pages.close, read.staleness, of=stmt)
+        corrupt = self._corrupt_rows(stmt.model, stmt.corrupt_rule)
+        read = read_of(stmt, chosen, bound, runtime.writer, corrupt)
+        pages = runtime.read(read.rows, read.after_report(corrupt))
+        batches = record_batches(pages, bound, stmt, columns, batch_rows, corrupt=corrupt)
+        stream = Stream[Any](batches, pages.close, read.staleness, of=stmt, corrupt=corrupt)
         return batch_reader(stream, schema_of(columns))
 
     def page(self, stmt: Select[T], size: int, token: str | None) -> Page[T]:
@@ -160,13 +169,18 @@ class Reader:
         request = page_request(stmt, size, token, bound=bound, now_ms=runtime.guard_context.now_ms)
         chosen = request.plan_from(runtime.run(planned(request.stmt, bound, runtime.writer)))
         runtime.show_statement(stmt)
-        read = read_of(stmt, chosen, bound, runtime.writer)
-        reading = request.page(read.rows, chosen, lambda obj: self._attach_whole(stmt, bound, obj))
-        page = runtime.read(reading, read.after).result()
-        if read.staleness is not None and read.staleness.is_stale:
-            page = replace(page, stale=True)
-        self._load_related(stmt, page.items)
-        return page
+        corrupt = self._corrupt_rows(stmt.model, stmt.corrupt_rule)
+        read = read_of(stmt, chosen, bound, runtime.writer, corrupt)
+        attach = partial(self._attach_whole, stmt, bound)
+        reading = request.page(read.rows, chosen, attach, corrupt)
+        try:
+            page = runtime.read(reading, read.after).result()
+            corrupt.is_after_page = False
+            self._load_related(stmt, page.items, corrupt)
+        finally:
+            corrupt.report()
+        stale = read.staleness is not None and read.staleness.is_stale
+        return replace(page, stale=stale, corrupt_rows=corrupt.count)
 
     def count(self, stmt: Select[Any]) -> int:
         """Return how many objects, tuples or groups the statement selects."""
@@ -218,31 +232,42 @@ class Reader:
         return self._state.bound(stmt.model)
 
     def _selected(
-        self, stmt: Select[Any], convert: Callable[[Iterator[Any]], Iterator[Any]] = iter
+        self,
+        stmt: Select[Any],
+        corrupt: CorruptRows,
+        convert: Callable[[Iterator[Any]], Iterator[Any]] = iter,
+        *,
+        reports: bool = False,
     ) -> Stream[Any]:
         """Return a stream of the results of a statement, converted by `convert`.
 
         The load hooks of related objects are called. The load hooks of the results are not called.
+        The rows that `corrupt` leaves out are reported at the end if `reports`.
         """
         bound, runtime = self._used(stmt), self._runtime
         chosen = runtime.run(planned(stmt, bound, runtime.writer))
         runtime.show_statement(stmt)
-        read = read_of(stmt, chosen, bound, runtime.writer)
-        if not stmt.related:
-            pages = runtime.read(read.rows, read.after)
-            return Stream(
-                convert(selected(pages, bound, stmt)), pages.close, read.staleness, of=stmt
-            )
-        rows = with_related(read.rows, bound, stmt, self._loader(stmt))
-        pages = runtime.read(rows, read.after)
-        return Stream(convert(chain.from_iterable(pages)), pages.close, read.staleness, of=stmt)
-
-    def _loader(self, stmt: Select[Any]) -> Load:
-        return loader(stmt, self._state.bound, lambda _, obj: call_after_load_hook(obj))
-
-    def _load_related(self, stmt: Select[Any], objects: list[Any]) -> None:
+        read = read_of(stmt, chosen, bound, runtime.writer, corrupt)
+        rows, after = read.rows, read.after_report(corrupt) if reports else read.after
         if stmt.related:
-            load = loader(stmt, self._state.bound, self._state.attach)
+            rows = with_related(rows, bound, stmt, corrupt, self._loader(stmt, corrupt))
+        pages = runtime.read(rows, after)
+        results = (
+            chain.from_iterable(pages) if stmt.related else selected(pages, bound, stmt, corrupt)
+        )
+        return Stream(convert(results), pages.close, read.staleness, of=stmt, corrupt=corrupt)
+
+    def _corrupt_rows(self, model: type[Model], rule: OnCorrupt | None = None) -> CorruptRows:
+        """Return what decides about corrupt rows; without a rule, by the rule of the engine."""
+        return self._runtime.corrupt_rows.of(rule, model.__name__)
+
+    def _loader(self, stmt: Select[Any], corrupt: CorruptRows) -> Load:
+        bound_of = self._state.bound
+        return loader(stmt, bound_of, lambda _, obj: call_after_load_hook(obj), corrupt)
+
+    def _load_related(self, stmt: Select[Any], objects: list[Any], corrupt: CorruptRows) -> None:
+        if stmt.related:
+            load = loader(stmt, self._state.bound, self._state.attach, corrupt)
             self._runtime.run(load(objects))
 
     def _attach_whole(self, stmt: Select[Any], bound: BoundModel, obj: Any) -> Any:

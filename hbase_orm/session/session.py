@@ -28,7 +28,8 @@ from hbase_orm.session.immediate import ImmediateWrites
 from hbase_orm.session.pending import PendingWrites
 from hbase_orm.session.reads import Reader
 from hbase_orm.session.state import SessionState
-from hbase_orm.writing.bulk import Bulk, Progress
+from hbase_orm.writing.bulk import Bulk, BulkSession
+from hbase_orm.writing.bulk_sending import Progress
 from hbase_orm.writing.flush_outcome import FlushReport
 
 M = TypeVar("M", bound=Model)
@@ -92,7 +93,11 @@ class Session(ArrowReads, ImmediateWrites):
     def get(self, model: type[M], /, *values: Never, **key: Any) -> M | None:
         """Return the object of one row, or None if the row does not exist.
 
+        If the engine has the URL option `on_corrupt=skip`, the result is also None for a row that
+        does not decode.
+
         Raises:
+            CorruptRowError: The row does not decode.
             RowKeyError: A key field is missing, unknown or does not fit.
             MultipleRowsError: The key has a random salt, and several rows have this key.
         """
@@ -110,6 +115,8 @@ class Session(ArrowReads, ImmediateWrites):
                 declaration.
 
         Raises:
+            CorruptRowError: A row does not decode. If the engine has the URL option
+                `on_corrupt=skip`, the result has None for this row instead.
             RowKeyError: A key field is missing, unknown or does not fit; nothing was sent.
             MultipleRowsError: The keys have a random salt, and several rows have the same key.
             QueryError: `keys` is not a list of keys.
@@ -340,6 +347,9 @@ class Session(ArrowReads, ImmediateWrites):
     ) -> Bulk:
         """Return a bulk writer, which writes any number of rows in constant memory.
 
+        It takes objects to put, by `add` and `add_all`, and rows to delete, by `delete` and
+        `delete_row`.
+
         A bulk writer can be used in one `with` block only: outside of the block `add` raises
         `QueryError`. The threads of the bulk writer start when the `with` block begins.
 
@@ -353,7 +363,7 @@ class Session(ArrowReads, ImmediateWrites):
                 and from one process at a time. A second row with the same key raises
                 `DuplicateRowError` only while the first one is being written. Later it is not
                 detected, and the row may lack index entries. To resume an interrupted load, load
-                the same rows again.
+                the same rows again. Rows cannot be deleted.
             parallel: The largest number of batches that are sent in parallel, each on its own
                 connection. None means 6 for a load in plain batches (see `insert_only`), else 3.
                 With 1, each batch is sent after the answer to the batch before it.
@@ -367,9 +377,13 @@ class Session(ArrowReads, ImmediateWrites):
         self._state.refuse_closed()
         return Bulk(
             self._runtime,
-            self._bound_of,
-            self._state.refuse_closed,
-            self._state.use,
+            BulkSession(
+                self._bound_of,
+                self._state.refuse_closed,
+                self._state.use,
+                self._state.refuse_owned,
+                self._pending.mark_deleted,
+            ),
             batch_rows=batch_rows,
             insert_only=insert_only,
             parallel=parallel,

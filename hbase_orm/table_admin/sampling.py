@@ -13,6 +13,7 @@ from hbase_orm.index.entries.targets import GUARD_COLUMN
 from hbase_orm.model import Model
 from hbase_orm.model.declare.placement import model_of_key
 from hbase_orm.ops import (
+    CorruptRow,
     KeyRange,
     ListRegions,
     Protocol,
@@ -146,6 +147,8 @@ def _reason(bounds: Sequence[BoundModel], row: Row) -> str:
         try:
             names = frozenset(column.name for column in bound.schema.deferred) or NO_FIELDS
             for each in bound.schema.storage.objects([_data_of(row)], [KeyRange()]):
+                if isinstance(each, CorruptRow):
+                    raise each.error
                 if not _has_key(bound, bound.hydrate(each, names), each.key):
                     return f"{bound.schema.model_name}: its fields have another row key"
         except CorruptRowError as error:

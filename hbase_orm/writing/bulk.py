@@ -1,54 +1,61 @@
 """Writes any number of rows with a limited amount of memory.
 
-The caller's thread encodes the rows. A few other threads send them in batches. At most `IN_FLIGHT`
-batches are in progress (in loads `LOADS_IN_FLIGHT`), and at most `WAITING_BATCHES` wait. Guarded
-rows are written by the index protocol; in a load, in plain batches that include the guards.
+The caller's thread encodes the rows. A few other threads send them in batches, of which at most
+`WAITING_BATCHES` wait. Guarded rows are written by the index protocol; in a load, in plain batches
+that include the guards.
 """
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, Final, Never, Self
 
 from hbase_orm.binding.bound_model import BoundModel
 from hbase_orm.binding.protocol import refuse_without_guards
 from hbase_orm.binding.runtime import Runtime
-from hbase_orm.errors import (
-    DuplicateRowError,
-    RowKeyError,
-    ValidationError,
-)
+from hbase_orm.errors import QueryError, RowKeyError, ValidationError
 from hbase_orm.gateway.helper_threads import Team
-from hbase_orm.index.catalog.catalog import finish_loading
-from hbase_orm.model import Model
-from hbase_orm.objects.ownership import refuse_incomplete
+from hbase_orm.model import Model, check_key_arguments
+from hbase_orm.model.refusals import refuse_unnamed
+from hbase_orm.objects.ownership import refuse_foreign, refuse_incomplete
+from hbase_orm.reading.by_key import read_rows
 from hbase_orm.writing.assign_numbers import assign_substitute_numbers
-from hbase_orm.writing.bulk_block import BulkBlock, check_positive
-from hbase_orm.writing.bulk_buffers import SentBatch, TableBuffer, TableBuffers
-from hbase_orm.writing.bulk_senders import FlatSender, LoadSender, begin_load, senders_of
-from hbase_orm.writing.flush_outcome import Failure, FlushOutcome, FlushReport
+from hbase_orm.writing.bulk_buffers import TableBuffer
+from hbase_orm.writing.bulk_senders import FlatSender, LoadSender
+from hbase_orm.writing.bulk_sending import LOADS_IN_FLIGHT, BulkSending, Progress
 from hbase_orm.writing.hook_calls import prepare
 from hbase_orm.writing.options import options_of
-from hbase_orm.writing.row_write import RowWrite, check_entries
-
-IN_FLIGHT: Final = 3
-"""The number of batches that are sent in parallel, unless the program chooses another number."""
-
-LOADS_IN_FLIGHT: Final = 6
-"""`IN_FLIGHT` for loads, where a batch needs two requests in turn: index entries, then rows."""
+from hbase_orm.writing.row_write import RowWrite, check_entries, write_with_key
 
 NUMBERED_AT_ONCE: Final = 100
 """The number of objects whose new names get their numbers together, to save requests."""
 
-Progress = Callable[[FlushReport], None]
-"""A function that is called after each batch, with a report of all rows written so far."""
+
+@dataclass(frozen=True, slots=True)
+class BulkSession:
+    """What a bulk writer uses of its session.
+
+    Attributes:
+        bound_of: Returns a model's bound model.
+        refuse_closed: Raises an error if the session is closed.
+        use: Compares a model with the record of its table.
+        refuse_owned: Raises an error if an object belongs to another session.
+        note_delete: Is called with each acknowledged delete, and detaches the session's object of
+            the row.
+    """
+
+    bound_of: Callable[[type[Model]], BoundModel]
+    refuse_closed: Callable[[], None]
+    use: Callable[[type[Model]], None]
+    refuse_owned: Callable[[Model], None]
+    note_delete: Callable[[RowWrite], None]
 
 
-class Bulk:
+class Bulk(BulkSending):
     """A bulk writer, used in a with block. Rows may be unsent until the with block has ended.
 
     Attributes:
@@ -58,9 +65,7 @@ class Bulk:
     def __init__(
         self,
         runtime: Runtime,
-        bound_of: Callable[[type[Model]], BoundModel],
-        refuse_closed: Callable[[], None],
-        use: Callable[[type[Model]], None],
+        session: BulkSession,
         *,
         batch_rows: int,
         insert_only: bool,
@@ -72,25 +77,17 @@ class Bulk:
         Raises:
             QueryError: `batch_rows` or `parallel` is not a positive integer.
         """
-        check_positive(batch_rows=batch_rows, parallel=IN_FLIGHT if parallel is None else parallel)
-        self.report = FlushReport()
-        self._runtime = runtime
-        self._bound_of = bound_of
-        self._refuse_closed = refuse_closed
-        self._use = use
+        super().__init__(
+            runtime,
+            session.bound_of,
+            session.note_delete,
+            batch_rows=batch_rows,
+            insert_only=insert_only,
+            parallel=parallel,
+            progress=progress,
+        )
+        self._session = session
         self._used: set[type[Model]] = set()
-        self._batch_rows = batch_rows
-        self._insert_only = insert_only
-        self._buffers = TableBuffers(batch_rows)
-        self._parallel = parallel
-        self._progress = progress
-        self._flat: dict[type[Model], tuple[TableBuffer, FlatSender]] = {}
-        self._current: tuple[TableBuffer, Any] | None = None
-        self._unnumbered: deque[Model] = deque()
-        self._block = BulkBlock()
-        self._threads: Team
-        self._under_way: deque[SentBatch] = deque()
-        self._failed = FlushOutcome()
 
     def __repr__(self) -> str:
         """Return the state of the block, and how many rows were written and how many wait."""
@@ -122,12 +119,87 @@ class Bulk:
                 the record of its table. The object is not added.
         """
         with self._block:
-            self._refuse_closed()
-            self._take_unnumbered()
-            if type(obj) not in self._used:
-                self._use(type(obj))
-                self._used.add(type(obj))
+            self._prepare(type(obj))
             self._encode(obj, ttl)
+
+    def delete(self, obj: Model, /) -> None:
+        """Add the delete of an object's row.
+
+        The writes of a row are made in the order in which they were added, puts and deletes. If the
+        model has a version column and the object was loaded, its row is deleted only if nobody has
+        written it since. The hook `before_delete` is called, but not `after_delete`. When the
+        delete is acknowledged, the session's object of the row leaves the session, as after
+        `delete_where`.
+
+        Raises:
+            ValidationError, RowKeyError: The row key cannot be computed, or the object belongs to
+                another session or engine. Other rows are not affected.
+            FlushError, QueryError, ConfigurationError, SchemaDriftError: As for `add`. Also, the
+                bulk writer was made with `insert_only`.
+        """
+        with self._block:
+            self._prepare(type(obj))
+            self._session.refuse_owned(obj)
+            bound = self._bound_of(type(obj)).with_table_of(obj.__dict__)
+            self._refuse_deletes(bound)
+            if obj.__state__.row is not None:
+                refuse_foreign(bound, obj)
+            prepare(bound, obj, "delete")
+            self._look_up_names(bound, obj.__dict__)
+            key = bound.keys.known_of(obj)
+            if key is not None:  # no row has a name without a number
+                write = write_with_key(bound, obj, "delete", key)
+                self._take_delete(bound, replace(write, obj=None))
+
+    def delete_row(self, model: type[Model], /, *values: Never, **key: Any) -> None:
+        """Add the delete of the row with these key fields; nothing is deleted if there is none.
+
+        The writes of a row are made in the order in which they were added. If the key has a random
+        salt, the row is looked up first, after its earlier writes were acknowledged.
+
+        Raises:
+            RowKeyError: A key field is missing, unknown or does not fit.
+            FlushError, QueryError, ConfigurationError, SchemaDriftError: As for `delete`.
+        """
+        refuse_unnamed("bulk.delete_row", model, values)
+        with self._block:
+            self._prepare(model)
+            bound = self._bound_of(model)
+            check_key_arguments(bound.schema, key)
+            bound = bound.with_table_of(key)
+            self._refuse_deletes(bound)
+            self._look_up_names(bound, key)
+            rows = bound.keys.possible(key)
+            if len(rows) > 1:
+                self._finish_earlier(self._buffer_of(bound), rows)
+                stored = self._runtime.run(read_rows(bound, rows))
+                rows = tuple(row.key for row in stored if row is not None)
+            for row in rows:
+                self._take_delete(bound, RowWrite(bound, None, row, "delete"))
+
+    def _prepare(self, model: type[Model]) -> None:
+        """Prepare to take a write of a model, after the objects that wait for numbers."""
+        self._session.refuse_closed()
+        self._take_unnumbered()
+        if model not in self._used:
+            self._session.use(model)
+            self._used.add(model)
+
+    def _refuse_deletes(self, bound: BoundModel) -> None:
+        if self._insert_only:
+            raise QueryError(
+                "a bulk writer with insert_only=True deletes no rows",
+                model=bound.schema.model_name,
+                fix="use another one for deletes: with session.bulk() as bulk",
+            )
+        refuse_without_guards(bound.schema, bound.guarded, "delete")
+
+    def _look_up_names(self, bound: BoundModel, values: dict[str, Any]) -> None:
+        if not bound.keys.are_names_known(values):
+            self._runtime.run(bound.keys.look_up_names([values]))
+
+    def _take_delete(self, bound: BoundModel, write: RowWrite) -> None:
+        self._take(self._buffer_of(bound), write.key, write, write.size_bytes)
 
     def _encode(self, obj: Model, ttl: timedelta | None = None) -> None:
         known = self._flat.get(type(obj))
@@ -167,25 +239,6 @@ class Bulk:
         sender = buffer.sender
         item = sender.item(write) if isinstance(sender, LoadSender) else write
         self._take(buffer, key, item, write.size_bytes)
-
-    def _take(self, buffer: TableBuffer, key: bytes, item: Any, size_bytes: int) -> None:
-        """Add a row to a buffer; first send full buffers and earlier writes of the same row.
-
-        An error ends the bulk writer, because rows may be unsent; a DuplicateRowError does not.
-        """
-        waiting, is_under_way = self._earlier(buffer, key)
-        try:
-            self._current = buffer, item
-            self._keep_order(waiting, is_under_way=is_under_way)
-            while full := self._buffers.full_buffer(buffer, size_bytes):
-                self._submit(full)
-            self._buffers.put(buffer, key, item, size_bytes)
-            self._current = None
-            if len(buffer.batch) >= self._batch_rows:
-                self._submit(buffer)
-        except BaseException as error:
-            self._block.end(error)
-            raise
 
     def add_all(self, objects: Iterable[Model], /) -> None:
         """Add many objects, one after another.
@@ -278,118 +331,8 @@ class Bulk:
         finally:
             self._threads.close()
 
-    def _earlier(self, buffer: TableBuffer, key: bytes) -> tuple[list[TableBuffer], bool]:
-        """Return the buffers in which earlier writes of a row wait, and whether any is being sent.
-
-        Raises:
-            DuplicateRowError: The row was added to the load before. The index entries of both
-                writes would have the same timestamp.
-        """
-        waiting = self._buffers.holding(buffer.table, key)
-        under_way = False
-        for sent in self._under_way:
-            under_way |= key in sent.rows and sent.buffer.table == buffer.table
-        if buffer.sender.ticket is not None and (waiting or under_way):
-            raise DuplicateRowError(
-                "the load has the same row twice",
-                table=buffer.table,
-                row=key,
-                fix="load each row once, or leave out insert_only",
-            )
-        return waiting, under_way
-
-    def _keep_order(self, waiting: list[TableBuffer], *, is_under_way: bool) -> None:
-        """Wait for a row's earlier writes, so that its next write cannot overtake them."""
-        for other in waiting:
-            self._submit(other)
-        if waiting or is_under_way:
-            self._settle()
-
     def _finish(self) -> None:
         try:
             self._take_unnumbered()
         finally:
             self._send_rest()
-
-    def _send_rest(self) -> None:
-        for buffer in self._buffers:
-            self._submit(buffer)
-        self._settle()
-        self._refuse_failed()
-        loads = {
-            buffer.table: buffer.sender.ticket
-            for buffer in self._buffers
-            if buffer.sender.ticket is not None
-        }
-        for table, ticket in loads.items():
-            self._runtime.run(finish_loading(table, ticket))
-
-    def _new_buffer(self, bound: BoundModel) -> TableBuffer:
-        """Create the buffers of a model; return the buffer for rows that are not flat."""
-        writer, load = self._runtime.writer, None
-        if self._insert_only:
-            load = self._runtime.run(begin_load(bound, writer))
-        any_row, flat_rows = senders_of(bound, load, writer)
-        buffer = TableBuffer(bound, any_row)
-        self._buffers.add(buffer)
-        if flat_rows is not None:
-            flat_buffer = TableBuffer(bound, flat_rows)
-            self._buffers.add(flat_buffer)
-            self._flat[bound.model] = flat_buffer, flat_rows
-        return buffer
-
-    def _submit(self, buffer: TableBuffer) -> None:
-        if not buffer.batch:
-            return
-        most = IN_FLIGHT if buffer.sender.ticket is None else LOADS_IN_FLIGHT
-        while len(self._under_way) >= (self._parallel or most):
-            self._collect(self._under_way.popleft())
-        self._refuse_failed()
-        rows = buffer.batch
-        sending = self._threads.begin(self._runtime.run, buffer.sender.send(tuple(rows.values())))
-        self._under_way.append(SentBatch(sending, buffer, rows))
-        self._buffers.drain(buffer)
-
-    def _settle(self) -> None:
-        while self._under_way:
-            self._collect(self._under_way.popleft())
-
-    def _collect(self, sent: SentBatch) -> None:
-        outcome = sent.outcome()
-        written = len(sent.rows) - len(outcome.failures)
-        self.report = FlushReport(written=self.report.written + written)
-        self._failed.add_failures(outcome)
-        if self._progress is not None and self._block.ended_by is None:
-            self._progress(self.report)
-
-    def _refuse_failed(self) -> None:
-        ended_by = self._block.ended_by
-        if self._failed.has_failures or ended_by is not None:
-            self._settle()
-            outcome, unexpected = FlushOutcome(), self._failed.unexpected
-            outcome.add_failures(self._failed)
-            outcome.not_written += self._held_back()
-            raise outcome.error(
-                "not all rows were written",
-                written=self.report.written,
-                again="write the rows that were not written again",
-            ) from unexpected or ended_by
-
-    def _held_back(self) -> list[Failure]:
-        """Return the rows that were added but not sent, each with the first error as its reason."""
-        errors = [error for _, error in self._failed.failures]
-        reason: Any = (*errors, self._block.ended_by)[0]
-        writes = self._buffers.waiting()
-        if self._current is not None:
-            buffer, item = self._current
-            writes += buffer.sender.writes((item,))
-        writes += [self._unencoded(obj) for obj in self._unnumbered]
-        return [(write, reason) for write in writes if reason is not None]
-
-    def _unencoded(self, obj: Model) -> RowWrite:
-        """Return the write of a waiting object; its key is empty if it is not known yet."""
-        bound, key = self._bound_of(type(obj)), b""
-        with suppress(RowKeyError, ValidationError):
-            bound = bound.with_table_of(obj.__dict__)
-            key = bound.keys.known_of(obj) or b""
-        return RowWrite(bound, None, key, "put")

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from typing import Any, Final
 
 from hbase_orm.binding.bound_model import BoundModel
 from hbase_orm.binding.table_writer import TableWriter
-from hbase_orm.errors import CorruptRowError, FlushError, MissingCellError, QueryError
-from hbase_orm.execute import Pages, Reading, Rows
+from hbase_orm.errors import CorruptRowError, FlushError, QueryError
+from hbase_orm.execute import CorruptRowCount, CorruptRows, Pages, Reading, Rows
 from hbase_orm.model import Model
-from hbase_orm.ops import Nested, Row, ask
+from hbase_orm.ops import Nested, ask
 from hbase_orm.query import Select
 from hbase_orm.reading.stream import matching_rows
 from hbase_orm.writing.flush_outcome import FlushOutcome
@@ -31,6 +30,8 @@ def delete_rows(
     *,
     bound_to: Callable[[Model], BoundModel],
     note: Callable[[RowWrite], None],
+    corrupt: CorruptRows,
+    undeleted: FlushOutcome,
 ) -> Reading[int]:
     """Delete the rows that a statement selects; return the number of deleted rows.
 
@@ -41,12 +42,15 @@ def delete_rows(
         writer: The object that writes the tables.
         bound_to: A function that returns the bound model of an object, with the table of its row.
         note: A function that is called with each deleted row.
+        corrupt: Decides about rows that do not decode, which are not deleted.
+        undeleted: The corrupt rows that count as failures; see `corrupt_rows_of`.
 
     Raises:
-        FlushError: Some rows were not deleted, or their outcome is unknown. Rows that do not decode
-            are not deleted. The error for them is raised at the end.
+        FlushError: Some rows were not deleted, or their outcome is unknown. The error for the rows
+            in `undeleted` is raised at the end.
+        CorruptRowError: A row does not decode, and `corrupt` does not leave it out.
     """
-    deleted, corrupt = 0, FlushOutcome()
+    deleted = 0
     with closing(Pages(rows)) as pages:
         deletes = _Deletes(pages, stmt, bound, bound_to, corrupt)
         while batch := (yield from deletes.next_batch()):
@@ -56,11 +60,32 @@ def delete_rows(
                 note(write)
             deleted += len(outcome.written)
             if outcome.has_failures:
-                outcome.add_failures(corrupt)
+                outcome.add_failures(undeleted)
                 raise _error(deleted, outcome) from outcome.unexpected
-    if corrupt.has_failures:
-        raise _error(deleted, corrupt)
+    if undeleted.has_failures:
+        raise _error(deleted, undeleted)
     return deleted
+
+
+def corrupt_rows_of(
+    stmt: Select[Any], bound: BoundModel, count: CorruptRowCount
+) -> tuple[CorruptRows, FlushOutcome]:
+    """Return what decides about corrupt rows in a deletion, and the outcome of those that fail it.
+
+    Only the statement's own rule allows a deletion to pass over corrupt rows in silence. Without
+    such a rule, the first `MOST_CORRUPT` of them are recorded as not deleted.
+    """
+    undeleted, rule, model = FlushOutcome(), stmt.corrupt_rule, bound.schema.model_name
+    if rule is not None and rule != "raise":
+        return count.of(rule, model), undeleted
+
+    def record(error: CorruptRowError) -> None:
+        if len(undeleted.not_written) < MOST_CORRUPT:
+            key = error.details.get("row", error.details.get("entry", b""))
+            write = RowWrite(bound.in_table(error.details["table"]), None, key, "delete")
+            undeleted.record_not_written((write,), error)
+
+    return CorruptRows(record, model), undeleted
 
 
 class _Deletes:
@@ -72,7 +97,7 @@ class _Deletes:
         stmt: Select[Any],
         bound: BoundModel,
         bound_to: Callable[[Model], BoundModel],
-        corrupt: FlushOutcome,
+        corrupt: CorruptRows,
     ) -> None:
         self._pages = pages
         self._stmt = stmt
@@ -80,14 +105,14 @@ class _Deletes:
         self._bound_to = bound_to
         self._corrupt = corrupt
         self._left = stmt.row_limit
-        self._objects: deque[Any] = deque()
+        self._objects: Iterator[Any] = iter(())
 
     def next_batch(self) -> Reading[list[RowWrite]]:
         """Return the deletes of the next batch; an empty list at the end."""
         batch: list[RowWrite] = []
         while len(batch) < BATCH_ROWS and self._left != 0:
-            if self._objects:
-                obj = self._objects.popleft()
+            obj = next(self._objects, None)
+            if obj is not None:
                 batch.append(_delete_of(self._bound_to(obj), obj))
                 self._left = None if self._left is None else self._left - 1
                 continue
@@ -95,28 +120,9 @@ class _Deletes:
             if page is None:
                 self._left = 0  # the read has ended
                 break
-            self._objects.extend(self._decoded(page))
+            matching = matching_rows(iter((page,)), self._bound, self._stmt, self._corrupt)
+            self._objects = (obj for _, obj in matching)
         return batch
-
-    def _decoded(self, page: Sequence[Row]) -> list[Any]:
-        """Return the objects of a page that are selected; record rows that do not decode."""
-        try:
-            return [obj for _, obj in matching_rows(iter((page,)), self._bound, self._stmt)]
-        except (CorruptRowError, MissingCellError):
-            rows = (_decoded_row(row, self._bound, self._stmt, self._corrupt) for row in page)
-            return [obj for objects in rows for obj in objects]
-
-
-def _decoded_row(
-    row: Row, bound: BoundModel, stmt: Select[Any], corrupt: FlushOutcome
-) -> list[Any]:
-    try:
-        return [obj for _, obj in matching_rows(iter(((row,),)), bound, stmt)]
-    except (CorruptRowError, MissingCellError) as error:
-        if len(corrupt.not_written) < MOST_CORRUPT:
-            write = RowWrite(bound.with_table_of_row(row), None, row.key, "delete")
-            corrupt.record_not_written((write,), error)
-        return []
 
 
 def refuse_extras(stmt: Select[Any]) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 import hbase_orm
 from hbase_orm import Family, Key, Mapped, Model, codecs, column, connect, key, select
+from hbase_orm.ops import MutateRow, Put, RowMutation
 from tests.support.recording import gateway_of, through
 from tests.support.replicas import LagsBehind
 
@@ -53,6 +54,26 @@ def test_the_related_rows_beside_everything_that_the_library_names(
 
     assert capsys.readouterr().out == "1 Ada\n2 unknown\n"
     assert models["Order"].__related__["before"].target is models["Order"]
+
+
+def test_rows_that_do_not_decode_are_counted_and_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    program = compile(example_of("Rows that do not decode"), "<docs>", "exec", dont_inherit=True)
+    with connect("memory://") as engine, engine.session() as session:
+        engine.create_tables(Reading)
+        at = datetime(2026, 1, 31, tzinfo=UTC)
+        for minute in range(3):
+            at = at.replace(minute=minute)
+            session.add(Reading(host="web-1", at=at, value=minute))
+        session.flush()
+        (row,) = engine.row_keys(Reading, host="web-1", at=at)
+        gateway_of(engine).execute(
+            MutateRow("readings", RowMutation(row, (Put(b"d:value", b"?"),)))
+        )
+        names = {"Reading": Reading, "select": select, "session": session}
+        exec(program, names)
+
+    assert names["total"] == 1.0
+    assert capsys.readouterr().out == f"1 rows do not decode\n{row!r} b'd:value' b'?'\n"
 
 
 def test_a_read_from_replicas_shows_that_one_answered(capsys: pytest.CaptureFixture[str]) -> None:

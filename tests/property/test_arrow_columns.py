@@ -21,6 +21,7 @@ from hbase_orm.codecs import Codec
 from hbase_orm.codecs.choices import Enumerated
 from hbase_orm.compiled import compiled_cells
 from hbase_orm.errors import CodecError, HBaseORMError, QueryError, ValidationError
+from hbase_orm.execute import CorruptRows
 from hbase_orm.ops import Cell, Row
 from hbase_orm.reading.columnar.arrow_columns import columns_of
 from hbase_orm.reading.columnar.record_batches import record_batches, schema_of
@@ -88,7 +89,9 @@ def gathered(engine: Engine, stmt: Any, stored: Sequence[Row], batch_rows: int =
     pages = iter([stored[n : n + 9] for n in range(0, len(stored), 9)])
     result: list[Any] = [str(schema_of(columns))]
     try:
-        for batch in record_batches(pages, bound, stmt, columns, batch_rows):
+        for batch in record_batches(
+            pages, bound, stmt, columns, batch_rows, corrupt=CorruptRows("raise", "M")
+        ):
             batch.validate(full=True)
             result.append(repr(batch.to_pylist()))
     except HBaseORMError as error:

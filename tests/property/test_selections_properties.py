@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from decimal import localcontext
 from math import ceil
 from typing import Any
 from uuid import uuid4
@@ -99,11 +100,15 @@ def rank(value: Any) -> Any:
     return value is not None, value != value, value  # noqa: PLR0124 - NaN
 
 
-def aggregates_of(case: Case, name: str) -> list[Expr[Any]]:
+def aggregates_of(case: Case, name: str, rows: Sequence[Row]) -> list[Expr[Any]]:
     field, kind = field_of(case, name), kind_of(case, name)
     found: list[Expr[Any]] = [func.count(field)]
     if kind in SUMMED_TYPES:
         found.append(func.sum(field))
+    if kind in SUMMED_TYPES and not any(
+        kind is int and abs(row[name] or 0) > 2**900 for row in rows
+    ):
+        found.append(func.avg(field))
     if issubclass(kind, SORTED_TYPES):
         found += [func.min(field), func.max(field)]
     return found
@@ -117,6 +122,10 @@ def computed(item: Any, rows: Sequence[Row]) -> Any:
         return len(values)
     if item.function == "sum":
         return sum(values, SUMMED_TYPES[type(values[0])]) if values else None
+    if item.function == "avg":
+        with localcontext(prec=30_000):
+            total = sum(values, SUMMED_TYPES[type(values[0])]) if values else None
+        return None if total is None else total / len(values)
     best = min if item.function == "min" else max
     return best(values) if values else None
 
@@ -124,7 +133,7 @@ def computed(item: Any, rows: Sequence[Row]) -> Any:
 def check_aggregates(
     case: Case, question: Question, name: str, session: Session, found: Sequence[Row]
 ) -> None:
-    items = [*aggregates_of(case, name), func.count()]
+    items = [*aggregates_of(case, name, found), func.count()]
     stmt = selecting(case, question, items)
 
     (answer,) = session.all(stmt)
@@ -145,7 +154,7 @@ def check_groups(
 ) -> bool:
     """Check groups by the first key fields; say whether the statement was planned."""
     fields = [field_of(case, name) for name in names]
-    items = [*fields, *aggregates_of(case, names[-1]), func.count()]
+    items = [*fields, *aggregates_of(case, names[-1], found), func.count()]
     stmt = selecting(case, question, items).group_by(*fields)
     try:
         answer = session.all(stmt)

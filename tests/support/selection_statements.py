@@ -366,6 +366,20 @@ ANSWERS: dict[str, tuple[Callable[[], Select[Any]], Any]] = {
         lambda: select(func.count(Reading.n)).where(Reading.n == 1, Reading.n == 2),
         [0],
     ),
+    "averages": (
+        lambda: select(
+            func.avg(Reading.value), func.avg(Reading.n), func.avg(Reading.hits)
+        ).allow_full_scan(),
+        [(1.375, 2.75, 0.0)],
+    ),
+    "averages of groups": (
+        lambda: select(Reading.host, func.avg(Reading.n)).group_by(Reading.host).allow_full_scan(),
+        [("a", 1.5), ("b", 1.0), ("c", 7.0)],
+    ),
+    "an average of nothing": (
+        lambda: select(func.avg(Reading.n)).where(Reading.host == "nobody"),
+        [None],
+    ),
     "groups over salt buckets": (
         lambda: (
             select(Reading.host, func.count(), func.sum(Reading.value))

@@ -38,7 +38,7 @@ from hbase_orm import (
     select,
     version,
 )
-from hbase_orm.errors import DuplicateRowError, FlushError, HBaseORMError
+from hbase_orm.errors import CorruptRowError, DuplicateRowError, FlushError, HBaseORMError
 
 
 class Score(Model, table="scores"):
@@ -96,6 +96,20 @@ def writes_at_once(session: Session, account: Account) -> None:
     assert_type(is_stale(session.one(timeline)), bool)
     assert_type(session.page(timeline, size=3).stale, bool)
     assert_type(session.stream(select(Account.status).consistency("timeline")).stale, bool)
+
+
+def corrupt_rows(engine: Engine, session: Session) -> None:
+    errors: list[CorruptRowError] = []
+    every = select(Account).allow_full_scan()
+    assert_type(every.on_corrupt("skip"), Select[Account])
+    assert_type(every.on_corrupt("raise").on_corrupt(errors.append), Select[Account])
+
+    def refuse(error: CorruptRowError) -> None:
+        raise LookupError(error.row) from error
+
+    assert_type(session.stream(every.on_corrupt(refuse)).corrupt_rows, int)
+    assert_type(session.page(every, size=3).corrupt_rows, int)
+    assert_type(engine.corrupt_rows, int)
 
 
 def scores(session: Session) -> None:
@@ -172,6 +186,11 @@ def aggregates(session: Session, host: str) -> None:
     assert_type(session.all(highest), list[int | None])
     assert_type(func.sum(Reading.value), Expr[float])
     assert_type(func.sum(Reading.offset), Expr[int])
+    assert_type(func.avg(Reading.value), Expr[float | None])
+    assert_type(func.avg(Reading.offset), Expr[float | None])
+    assert_type(func.avg(Reading.hits), Expr[float | None])
+    averages = select(Reading.metric, func.avg(Reading.value)).where(Reading.host == host)
+    assert_type(session.all(averages), list[tuple[int, float | None]])
     day = func.day(Reading.at)
     by_day = select(day, func.sum(Reading.offset)).where(Reading.host == host).group_by(day)
     assert_type(session.all(by_day), list[tuple[date, int]])
@@ -198,6 +217,8 @@ def many(session: Session) -> int:
         assert_type(bulk, Bulk)
         bulk.add_all(Score(name=str(n)) for n in range(100_000))
         bulk.add(Score(name="last"))
+        bulk.delete(Score(name="first"))
+        bulk.delete_row(Score, name="second")
     return bulk.report.written
 
 

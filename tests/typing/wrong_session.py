@@ -43,6 +43,9 @@ def statements() -> None:
     select(B).order_by("name")  # E
     select(B).limit("3")  # E
     select(B).consistency("eventual")  # E
+    select(B).on_corrupt("ignore")  # E
+    select(B).on_corrupt(lambda: None)  # E
+    select(B).on_corrupt(rule="skip")  # E
     select(B).consistency(level="timeline")  # E
     is_stale(select(B))  # E
     select(NoModel)  # E
@@ -54,6 +57,8 @@ def statements() -> None:
     select(B).sort_in_memory("name", max_rows=3)  # E
     func.sum("name")  # E
     func.count(B)  # E
+    func.avg(B.name)  # E
+    func.avg(B.at)  # E
 
 
 def sessions(s: Session, e: Engine) -> None:
@@ -79,6 +84,7 @@ def sessions(s: Session, e: Engine) -> None:
     greatest: int = s.one(select(func.max(B.uid)))  # E
     latest: list[tuple[str, datetime]] = s.all(select(B.name, func.max(B.at)).group_by(B.name))  # E
     total: str = s.one(select(func.sum(B.uid)))  # E
+    average: float = s.one(select(func.avg(B.uid)))  # E
     s.get(B, uid=1).name  # E
     for each in s.stream(select(B)):
         each.nmae  # E
@@ -90,6 +96,9 @@ def sessions(s: Session, e: Engine) -> None:
     s.update(B, lambda b: b.nmae, uid=1)  # E
     s.bulk(rows=3)  # E
     s.bulk(batch_rows="3")  # E
+    s.bulk().delete(B)  # E
+    s.bulk().delete_row(B, 1)  # E
+    s.bulk().delete_row(u, uid=1)  # E
     e.create_tables("b")  # E
     e.create_tables(NoModel)  # E
     connect(9090)  # E

@@ -125,8 +125,8 @@ SESSION = [
 
 ENGINE = [
     *("add_guard_family", "adopt_tables", "alter_tables", "build_index", "check_tables", "close"),
-    *("create_tables", "decode_key", "describe_tables", "drop_index", "drop_tables"),
-    "exclusive",
+    *("corrupt_rows", "create_tables", "decode_key", "describe_tables", "drop_index"),
+    *("drop_tables", "exclusive"),
     *("finish_clean_up", "indexes", "raw", "regions", "repair_indexes", "row_keys", "sequence"),
     *("session", "table_changes", "table_state", "tables", "truncate_tables", "verify_index"),
 ]

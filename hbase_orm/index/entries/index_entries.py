@@ -202,15 +202,18 @@ def _from_column(
             return of_absent
         if width_bytes is not None:  # the same bytes
             if len(stored) != width_bytes:
-                raise corrupt(schema, index.name, row, part.codec.corrupt(stored))
+                error = part.codec.corrupt(stored)
+                raise corrupt(schema, index.name, row, error, (column, stored))
             return stored
         try:
             value = decode(stored)
         except CodecError as error:
             unknown = part_of_unknown(part, column.codec, stored)
             if unknown is None:
-                is_known = may_be_known(column.codec, stored)
-                raise corrupt(schema, index.name, row, error, may_be_known=is_known) from error
+                is_known, cell = may_be_known(column.codec, stored), (column, stored)
+                raise corrupt(
+                    schema, index.name, row, error, cell, may_be_known=is_known
+                ) from error
             return unknown
         return encode(value)
 
@@ -234,7 +237,9 @@ def _from_key(schema: TableSchema, index: IndexSchema, part: Part) -> Piece:
             unknown = None if in_key is None else _unknown_in_key(in_key, row)
             if unknown is None:
                 is_known = may_get_members(part.codec)
-                raise corrupt(schema, index.name, row, error, may_be_known=is_known) from error
+                raise corrupt(
+                    schema, index.name, row, error, None, may_be_known=is_known
+                ) from error
             return unknown
         return encode(value)
 

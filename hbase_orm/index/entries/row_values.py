@@ -43,10 +43,9 @@ def value_reader(schema: TableSchema, index: str, of: Expr[Any]) -> Values:
             return read(row, cells)
         except CodecError as error:
             stored = None if column is None else cells.get(column.column)
-            is_known = (
-                column is not None and stored is not None and may_be_known(column.codec, stored)
-            )
-            raise corrupt(schema, index, row, error, may_be_known=is_known) from error
+            cell = None if column is None or stored is None else (column, stored)
+            is_known = cell is not None and may_be_known(cell[0].codec, cell[1])
+            raise corrupt(schema, index, row, error, cell, may_be_known=is_known) from error
 
     return value
 
@@ -76,7 +75,13 @@ def key_reader(schema: TableSchema, name: str) -> Values:
 
 
 def corrupt(
-    schema: TableSchema, index: str, row: bytes, error: CodecError, *, may_be_known: bool = False
+    schema: TableSchema,
+    index: str,
+    row: bytes,
+    error: CodecError,
+    cell: tuple[ColumnSchema, bytes] | None,
+    *,
+    may_be_known: bool = False,
 ) -> CorruptRowError:
     """Return the error of a row whose bytes do not decode.
 
@@ -85,9 +90,13 @@ def corrupt(
         index: The name of the index.
         row: The row key.
         error: The error of the codec.
+        cell: The column and the bytes that do not decode; None if they are in the row key.
         may_be_known: Whether a newer program may know the value.
     """
     where = {"table": schema.table, "row": row, "index": index, "codec": error.details.get("codec")}
+    if cell is not None:
+        column, stored = cell
+        where = {**where, "field": column.name, "column": column.column, "value": stored}
     if may_be_known:
         return UnknownValueError(
             "an indexed value does not decode in this program, but another one may know it",

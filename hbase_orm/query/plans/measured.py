@@ -64,6 +64,7 @@ class Measured:
         plan_ms: The time of planning, with its look-ups, in milliseconds.
         waiting_ms: The time, after planning, in which at least one request was in progress.
         client_ms: The rest of the time, in which the client made, checked and merged objects.
+        corrupt: The rows that were left out because they do not decode.
     """
 
     results: int
@@ -76,12 +77,13 @@ class Measured:
     plan_ms: float
     waiting_ms: float
     client_ms: float
+    corrupt: int = 0
 
     @property
     def unused(self) -> int:
         """The rows that were fetched but not checked: after the limit, or outside the ranges."""
         rows = self.entries - self.stale if self.entries else self.fetched
-        return max(0, rows - self.kept - self.dropped)
+        return max(0, rows - self.kept - self.dropped - self.corrupt)
 
     @property
     def total_ms(self) -> float:
@@ -109,6 +111,8 @@ class Measured:
 
     def _lines(self) -> list[str]:
         rows = f"{self.fetched} fetched, {self.kept} kept, {self.dropped} dropped by the client"
+        if self.corrupt:
+            rows += f", {self.corrupt} corrupt"
         if self.unused:
             rows += f", {self.unused} not needed"
         lines = [f"rows: {rows}"]

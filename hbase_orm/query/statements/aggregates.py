@@ -7,8 +7,9 @@ one after another. Up to 1000 rows are held and aggregated at a time.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
-from decimal import Decimal
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, getcontext
 from ipaddress import IPv4Address, IPv6Address
 from types import MappingProxyType
 from typing import Any, Final, Literal, TypeVar
@@ -20,7 +21,7 @@ from hbase_orm.schema import Expr, NoColumn
 
 T = TypeVar("T")
 
-Function = Literal["count", "sum", "min", "max"]
+Function = Literal["count", "sum", "avg", "min", "max"]
 
 CHUNK_ROWS: Final = 1000
 """The most rows of a group that are held in memory until they are aggregated."""
@@ -29,6 +30,14 @@ SUMMED_TYPES: Final[Mapping[type, Any]] = MappingProxyType(
     {int: 0, float: 0.0, Decimal: Decimal(0), timedelta: timedelta(0)}
 )
 """The types whose values can be added, each with the sum of no values."""
+
+EXACT_DIGITS: Final = 20_000
+"""The digits to which decimals are added for an average.
+
+More than the longest decimals have, but so few that far apart exponents cannot fill the memory.
+"""
+
+_EXACT: Final = Context(prec=EXACT_DIGITS, Emin=MIN_EMIN, Emax=MAX_EMAX)
 
 SORTED_TYPES: Final = (
     *(int, float, Decimal, str, bytes, bool, datetime, date, time, timedelta),
@@ -41,7 +50,7 @@ class Aggregate(Expr[T]):
     """A value computed from many rows, such as `func.sum(Reading.value)`.
 
     Attributes:
-        function: The name of the function: count, sum, min or max.
+        function: The name of the function: count, sum, avg, min or max.
         field: The field whose values are aggregated; values that are None are skipped. If `field`
             itself is None, rows are counted.
     """
@@ -72,6 +81,24 @@ class Aggregate(Expr[T]):
 
 
 Fold = Callable[[Any, Sequence[Any]], Any]
+"""A function from the state of a group, and further values of the group, to its new state."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Folding:
+    """The way in which one selected item of a group is computed.
+
+    Attributes:
+        fold: Takes values into the state; None if the item is not an aggregate.
+        start: The state of a group without values.
+        place: The position of the item's field in a row; None for a count of rows.
+        finish: Makes the result of the state; None if the state is the result.
+    """
+
+    fold: Fold | None = None
+    start: Any = None
+    place: int | None = None
+    finish: Callable[[Any], Any] | None = None
 
 
 def _count(state: int, values: Sequence[Any]) -> int:
@@ -90,8 +117,40 @@ def _max(state: Any, values: Sequence[Any]) -> Any:
     return max(values if state is None else (state, *values))
 
 
+def _add(state: tuple[Any, int], values: Sequence[Any]) -> tuple[Any, int]:
+    total, count = state
+    if isinstance(total, Decimal):
+        for value in values:
+            total = _EXACT.add(total, value)
+    else:
+        total = sum(values, total)
+    return total, count + len(values)
+
+
+def _average(state: tuple[Any, int]) -> Any:
+    """Return the average of the values in a state, rounded once; None if there are no values.
+
+    Raises:
+        QueryError: The average of integers is too large for a float.
+    """
+    total, count = state
+    if not count:
+        return None
+    if isinstance(total, Decimal):
+        context = getcontext().copy()  # with its precision and rounding, for any exponent
+        context.Emin, context.Emax = MIN_EMIN, MAX_EMAX
+        return context.divide(total, count)
+    try:
+        return total / count
+    except OverflowError as error:
+        raise QueryError(
+            "the average is too large for a float",
+            fix="select func.sum() and func.count() of the field, and divide in Python",
+        ) from error
+
+
 _FOLDS: Final[Mapping[Function, Fold]] = MappingProxyType(
-    {"count": _count, "sum": _sum, "min": _min, "max": _max}
+    {"count": _count, "sum": _sum, "avg": _add, "min": _min, "max": _max}
 )
 
 
@@ -102,8 +161,8 @@ def check_type(aggregate: Aggregate[Any], codec: Codec[Any]) -> None:
         QueryError: The field's values cannot be added, or have no order.
     """
     kind = codec.python_type
-    if aggregate.function == "sum" and kind not in SUMMED_TYPES:
-        raise _misfit(aggregate, kind, "sum() takes int, float, Decimal and timedelta")
+    if aggregate.function in {"sum", "avg"} and kind not in SUMMED_TYPES:
+        raise _misfit(aggregate, kind, "sum() and avg() take int, float, Decimal and timedelta")
     if aggregate.function in {"min", "max"} and not issubclass(kind, SORTED_TYPES):
         raise _misfit(aggregate, kind, "min() and max() take numbers, text, bytes and times")
 
@@ -166,32 +225,39 @@ class Grouping:
             yield self._result(states, last or ())
 
     def _start(self) -> list[Any]:
-        return [start for _, start, _ in self._folds]
+        return [each.start for each in self._folds]
 
     def _fold(self, states: list[Any], held: Sequence[tuple[Any, ...]]) -> None:
-        for number, (fold, _, place) in enumerate(self._folds):
+        for number, each in enumerate(self._folds):
             values: Sequence[Any] = held
-            if place is not None:
+            if each.place is not None:
+                place = each.place
                 values = [row[place] for row in held if row[place] is not None]
-            if values and fold is not None:
-                states[number] = fold(states[number], values)
+            if values and each.fold is not None:
+                states[number] = each.fold(states[number], values)
 
     def _result(self, states: Sequence[Any], row: tuple[Any, ...]) -> tuple[Any, ...]:
-        pairs = zip(states, self._keys, strict=True)
-        return tuple(state if place is None else row[place] for state, place in pairs)
+        ended = [
+            state if each.finish is None else each.finish(state)
+            for each, state in zip(self._folds, states, strict=True)
+        ]
+        pairs = zip(ended, self._keys, strict=True)
+        return tuple(result if place is None else row[place] for result, place in pairs)
 
 
-def _folding(
-    item: Expr[Any], names: Sequence[str], types: Mapping[str, type]
-) -> tuple[Fold | None, Any, int | None]:
-    """Return an aggregate's function, its start value, and the position of its field in a row.
-
-    The position is None for a count of rows. All three are None if `item` is not an aggregate.
-    """
+def _folding(item: Expr[Any], names: Sequence[str], types: Mapping[str, type]) -> _Folding:
     if not isinstance(item, Aggregate):
-        return None, None, None
+        return _Folding()
     fold = _FOLDS[item.function]
     if item.field is None:
-        return fold, 0, None
-    start = {"count": 0, "sum": SUMMED_TYPES.get(types[item.field.name], 0)}.get(item.function)
-    return fold, start, names.index(item.field.name)
+        return _Folding(fold, 0)
+    place, zero = names.index(item.field.name), SUMMED_TYPES.get(types[item.field.name], 0)
+    match item.function:
+        case "count":
+            return _Folding(fold, 0, place)
+        case "sum":
+            return _Folding(fold, zero, place)
+        case "avg":
+            return _Folding(fold, (zero, 0), place, _average)
+        case _:
+            return _Folding(fold, None, place)

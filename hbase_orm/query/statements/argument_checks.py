@@ -83,6 +83,20 @@ def not_related(model: type[Model], got: object) -> QueryError:
     )
 
 
+def check_corrupt_rule(rule: object) -> None:
+    """Raise an error if the argument is not a rule for corrupt rows.
+
+    Raises:
+        QueryError: The argument is neither "raise" nor "skip" nor a function.
+    """
+    if rule not in ("raise", "skip") and not callable(rule):
+        raise QueryError(
+            "the argument is not a rule for corrupt rows",
+            got=repr(rule),
+            fix='give "raise", "skip", or a function of the CorruptRowError',
+        )
+
+
 def check_level(level: object) -> None:
     """Raise an error if the argument is not a level of consistency.
 

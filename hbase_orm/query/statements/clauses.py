@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Literal
 
-from hbase_orm.errors import shown
+from hbase_orm.errors import CorruptRowError, shown
 from hbase_orm.query.statements.aggregates import Aggregate
 from hbase_orm.schema import Expr, Order
 
@@ -19,6 +20,10 @@ class AnyIndex:
 
 
 ANY_INDEX: Final = AnyIndex()
+
+
+OnCorrupt = Literal["raise", "skip"] | Callable[[CorruptRowError], object]
+"""What a read does with a row that does not decode; see `Select.on_corrupt`."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,6 +75,7 @@ def as_written(stmt: Any) -> str:
         '.consistency("timeline")' if stmt.is_timeline else "",
         ".allow_full_scan()" if stmt.full_scan_allowed else "",
         "" if stmt.caching_rows is None else f".caching({stmt.caching_rows})",
+        "" if stmt.corrupt_rule is None else f".on_corrupt({_rule(stmt.corrupt_rule)})",
     ]
     return "".join(calls)
 
@@ -89,6 +95,10 @@ def _sort(sort: Sort | None) -> str:
     if sort is None:
         return ""
     return f".sort_in_memory({_listed(sort.orders)}, max_rows={sort.max_rows})"
+
+
+def _rule(rule: OnCorrupt) -> str:
+    return f'"{rule}"' if isinstance(rule, str) else getattr(rule, "__qualname__", repr(rule))
 
 
 def _using(model: Any, index: Any) -> str:

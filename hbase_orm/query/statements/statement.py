@@ -13,6 +13,7 @@ from hbase_orm.model.hints import field_of, model_in
 from hbase_orm.query.conditions.versions import TimeRange, between, until
 from hbase_orm.query.statements.aggregates import Aggregate
 from hbase_orm.query.statements.argument_checks import (
+    check_corrupt_rule,
     check_groups,
     check_level,
     not_an_index,
@@ -20,7 +21,14 @@ from hbase_orm.query.statements.argument_checks import (
     orders_of,
     positive,
 )
-from hbase_orm.query.statements.clauses import ANY_INDEX, AnyIndex, Selection, Sort, as_written
+from hbase_orm.query.statements.clauses import (
+    ANY_INDEX,
+    AnyIndex,
+    OnCorrupt,
+    Selection,
+    Sort,
+    as_written,
+)
 from hbase_orm.query.statements.slices import slice_of
 from hbase_orm.schema import (
     Condition,
@@ -70,6 +78,7 @@ class Select(Generic[T]):
         sort: The order of a sort in memory, or None.
         times: The timestamps of the versions that are read; None means the newest versions.
         is_timeline: Whether replicas of regions may answer, with older rows.
+        corrupt_rule: What is done with rows that do not decode; None means the engine's rule.
     """
 
     model: type[Model]
@@ -86,6 +95,7 @@ class Select(Generic[T]):
     sort: Sort | None = None
     times: TimeRange | None = None
     is_timeline: bool = False
+    corrupt_rule: OnCorrupt | None = None
 
     def __repr__(self) -> str:
         """Return the statement as it is written in a program."""
@@ -295,6 +305,24 @@ class Select(Generic[T]):
         """
         check_level(level)
         return replace(self, is_timeline=level == "timeline")
+
+    def on_corrupt(self, rule: OnCorrupt, /) -> Self:
+        """Return the statement with a rule for rows that do not decode.
+
+        With "raise", which is the default, the read raises CorruptRowError when it comes to such
+        a row. With "skip" the row is left out; one log line per statement has the number of these
+        rows and the first error. A function is called with the error: if it returns, the row is
+        left out, and an exception that it raises ends the read. A limit does not count such rows.
+        `Stream.corrupt_rows`, `Page.corrupt_rows` and `Engine.corrupt_rows` count them.
+
+        A row is corrupt if its row key or a cell that is read does not decode, or if it lacks the
+        cell of a required field that is selected.
+
+        Raises:
+            QueryError: The argument is neither "raise" nor "skip" nor a function.
+        """
+        check_corrupt_rule(rule)
+        return replace(self, corrupt_rule=rule)
 
     def allow_full_scan(self) -> Self:
         """Return the statement with permission to read the whole table."""

@@ -10,6 +10,8 @@ from typing import Any, Final
 
 from hbase_orm.binding.bound_model import BoundModel
 from hbase_orm.compiled import EncodedRow
+from hbase_orm.errors import CorruptRowError
+from hbase_orm.execute import CorruptRows, name_row
 from hbase_orm.ops import Row
 from hbase_orm.query import Select, Selection
 from hbase_orm.reading.columnar.arrow_columns import ArrowColumn
@@ -30,6 +32,8 @@ def record_batches(
     stmt: Select[Any],
     columns: Sequence[ArrowColumn],
     batch_rows: int,
+    *,
+    corrupt: CorruptRows,
 ) -> Iterator[Any]:
     """Yield the results of a statement as record batches.
 
@@ -39,12 +43,18 @@ def record_batches(
         stmt: The statement.
         columns: The columns of the batches.
         batch_rows: The most rows of a batch.
+        corrupt: Decides about rows that do not decode.
     """
     by_value = _as_values(stmt, bound, columns)
-    gathering = None if by_value is None else gathering_of(bound, by_value, columns, batch_rows)
+    gathering = None
+    # Columns are gathered of whole batches, before it is known which rows are left out.
+    if by_value is not None and not corrupt.may_leave_out:
+        gathering = gathering_of(bound, by_value, columns, batch_rows)
     if by_value is None or gathering is None:
-        return _plain_batches(MeasuredPages(pages), bound, by_value or stmt, columns, batch_rows)
-    return _Builder(bound, by_value, columns, gathering, batch_rows).batches(pages)
+        measured = MeasuredPages(pages)
+        results = selected(measured, bound, by_value or stmt, corrupt)
+        return _plain_batches(measured, results, by_value or stmt, columns, batch_rows)
+    return _Builder(bound, by_value, columns, gathering, batch_rows, corrupt).batches(pages)
 
 
 class MeasuredPages(Iterator[Sequence[Row]]):
@@ -93,12 +103,12 @@ def _as_values(
 
 def _plain_batches(
     pages: MeasuredPages,
-    bound: BoundModel,
+    results: Iterator[Any],
     stmt: Select[Any],
     columns: Sequence[ArrowColumn],
     batch_rows: int,
 ) -> Iterator[Any]:
-    records = _records(pages, bound, stmt, columns)
+    records = _records(results, stmt, columns)
     while True:
         pages.size_bytes = 0
         held: list[tuple[Any, ...]] = []
@@ -113,13 +123,9 @@ def _plain_batches(
 
 
 def _records(
-    pages: MeasuredPages,
-    bound: BoundModel,
-    stmt: Select[Any],
-    columns: Sequence[ArrowColumn],
+    results: Iterator[Any], stmt: Select[Any], columns: Sequence[ArrowColumn]
 ) -> Iterator[tuple[Any, ...]]:
     """Return an iterator over the values of each result, in the order of the columns."""
-    results = selected(pages, bound, stmt)
     if stmt.selection is not None:
         return ((value,) for value in results) if stmt.selection.is_bare else results
     read = attrgetter(*(column.name for column in columns))
@@ -150,6 +156,7 @@ class _Builder:
         columns: The columns of the batches.
         gathering: What gathers the columns.
         batch_rows: The most rows of a batch.
+        corrupt: Raises the errors of rows that do not decode.
         parts: The arrays of the batch, without the rows that `gathering` holds.
         count: The number of rows of the batch.
         size_bytes: The size of the rows in `parts`.
@@ -160,6 +167,7 @@ class _Builder:
     columns: Sequence[ArrowColumn]
     gathering: Gathering
     batch_rows: int
+    corrupt: CorruptRows
     parts: list[list[Any]] = field(default_factory=list[list[Any]], init=False)
     count: int = field(default=0, init=False)
     size_bytes: int = field(default=0, init=False)
@@ -168,7 +176,7 @@ class _Builder:
         """Yield the batches."""
         left = self.stmt.row_limit
         for page in pages:
-            rows = self.gathering.matching(page)
+            rows = self._matching(page)
             if left is not None:
                 rows, left = rows[:left], max(0, left - len(rows))
             at = 0
@@ -182,6 +190,15 @@ class _Builder:
                 break
         if self.count:
             yield self._joined()
+
+    def _matching(self, page: Sequence[Row]) -> list[Row]:
+        """Return the rows of a page that exist and fulfil every condition."""
+        table = self.bound.schema.table
+        try:
+            return self.gathering.matching([*self.corrupt.decodable(page, table)])
+        except CorruptRowError as error:
+            name_row(error, table, b"")
+            raise
 
     def _add(self, rows: list[Row]) -> int:
         """Add rows to the batch; return their number."""
@@ -197,7 +214,9 @@ class _Builder:
     def _read(self, rows: list[Row]) -> list[Any]:
         """Return the arrays of rows that could not be gathered."""
         self.size_bytes += sum(map(_size_of, rows))
-        values = [each for _, each in selected_values(iter([rows]), self.bound, self.stmt)]
+        values = [
+            each for _, each in selected_values(iter([rows]), self.bound, self.stmt, self.corrupt)
+        ]
         if self.stmt.selection is not None and self.stmt.selection.is_bare:
             values = [(value,) for value in values]
         return [_array(column, values, n) for n, column in enumerate(self.columns)]

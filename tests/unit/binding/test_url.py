@@ -29,7 +29,7 @@ def test_a_url_without_ports_or_options_takes_the_defaults() -> None:
 def test_every_option_arrives() -> None:
     url = (
         "hbase://a:1,b/ns?thrift2=c,d:4&transport=framed&protocol=compact"
-        "&timeout_s=2.5&pool=3&retries=0"
+        "&timeout_s=2.5&pool=3&retries=0&on_corrupt=skip"
     )
 
     assert parse_url(url) == EngineOptions(
@@ -41,6 +41,7 @@ def test_every_option_arrives() -> None:
         timeout_s=2.5,
         pool=3,
         retries=0,
+        on_corrupt="skip",
     )
 
 
@@ -50,6 +51,11 @@ def test_addresses_of_ipv6_stand_in_brackets() -> None:
 
 def test_memory_takes_a_namespace() -> None:
     assert parse_url("memory:///ns") == EngineOptions("memory", namespace="ns")
+
+
+def test_memory_takes_a_rule_for_corrupt_rows() -> None:
+    assert parse_url("memory://").on_corrupt == "raise"
+    assert parse_url("memory://?on_corrupt=skip").on_corrupt == "skip"
 
 
 WRONG: dict[str, dict[str, Any]] = {
@@ -160,6 +166,7 @@ WITH_SECRET = (
     "hbase://a?lease_s=geheim",
     "hbase://a?transport=geheim",
     "hbase://a?timestamps=geheim",
+    "hbase://a?on_corrupt=geheim",
     "hbase://a?tls=geheim",
     "hbase://a?pool=1&pool=geheim",
     "hbase://a#geheim",

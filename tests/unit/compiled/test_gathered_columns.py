@@ -14,6 +14,7 @@ from hbase_orm import key as key_field
 from hbase_orm.codecs.source import MISFITS
 from hbase_orm.compiled import EncodedRow, compiled_cells
 from hbase_orm.errors import HBaseORMError
+from hbase_orm.execute import CorruptRows
 from hbase_orm.reading.columnar.arrow_columns import columns_of
 from hbase_orm.reading.columnar.record_batches import record_batches
 
@@ -175,7 +176,9 @@ def test_every_cut_and_every_changed_byte_of_a_row_is_an_error_or_a_value() -> N
     for data in changed:
         pages = iter([[encoded_note(1), EncodedRow(whole.key, data), encoded_note(2)]])
         try:
-            (batch,) = record_batches(pages, bound, stmt, columns, 16)
+            (batch,) = record_batches(
+                pages, bound, stmt, columns, 16, corrupt=CorruptRows("raise", "M")
+            )
         except (HBaseORMError, ValueError):
             continue
         batch.validate(full=True)
@@ -194,7 +197,9 @@ def test_memory_does_not_grow_with_the_rows() -> None:
     def peak_bytes(pages: int) -> int:
         tracemalloc.start()
         try:
-            for batch in record_batches(iter([page] * pages), bound, stmt, columns, 1000):
+            for batch in record_batches(
+                iter([page] * pages), bound, stmt, columns, 1000, corrupt=CorruptRows("raise", "M")
+            ):
                 assert batch.num_rows == 1000
             return tracemalloc.get_traced_memory()[1]
         finally:

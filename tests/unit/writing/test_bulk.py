@@ -41,7 +41,7 @@ from hbase_orm.gateway.checks import CELL_OVERHEAD_BYTES
 from hbase_orm.gateway.memory.gateway import MemoryGateway
 from hbase_orm.index.catalog.entry import TableState
 from hbase_orm.ops import MAX_CELL_BYTES, CheckAndMutate, GetRows, GetVersions, Operation, PutRows
-from hbase_orm.writing.bulk import IN_FLIGHT, LOADS_IN_FLIGHT
+from hbase_orm.writing.bulk_sending import IN_FLIGHT, LOADS_IN_FLIGHT
 from hbase_orm.writing.send import BATCH_BYTES
 from tests.support.recording import BATCHES, FailsBeforeSending, RecordsRequests, batches_of
 

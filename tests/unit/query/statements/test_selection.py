@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from decimal import Decimal
+from decimal import Decimal, localcontext
 from typing import Any
 
 import pytest
@@ -230,10 +230,11 @@ def grouped(
 def test_groups_are_folded_alike_however_many_rows_they_have(count: int) -> None:
     values = [n if n % 3 else None for n in range(count)]
     known = [value for value in values if value is not None]
-    items = [func.count(), func.count(V), func.sum(V), func.min(V), func.max(V)]
+    items = [func.count(), func.count(V), func.sum(V), func.min(V), func.max(V), func.avg(V)]
+    average = sum(known) / len(known) if known else None
 
     assert grouped(items, [], [(1, value) for value in values]) == [
-        (count, len(known), sum(known), min(known, default=None), max(known, default=None))
+        (count, len(known), sum(known), min(known, default=None), max(known, default=None), average)
     ]
 
 
@@ -254,6 +255,57 @@ def test_a_sum_of_nothing_is_the_types_zero(kind: type, nothing: Any) -> None:
 
     assert found == nothing
     assert type(found) is kind
+
+
+def average_of(kind: type, values: list[Any]) -> Any:
+    rows = [(value,) for value in values]
+    ((found,),) = Grouping([func.avg(V)], [], ("v",), {"v": kind}).results(rows)
+    return found
+
+
+@pytest.mark.parametrize("kind", [int, float, Decimal, timedelta])
+def test_an_average_of_nothing_is_none(kind: type) -> None:
+    assert average_of(kind, [None]) is None
+    assert average_of(kind, []) is None
+
+
+AVERAGES: list[tuple[type, list[Any], Any]] = [
+    (int, [1, 2, None], 1.5),
+    (int, [4, 4], 4.0),
+    (int, [2**63 - 1, 2**63 - 1, -1], (2**64 - 3) / 3),
+    (int, [10**400, -(10**400), 3], 1.0),
+    (float, [0.5, None, 1.5], 1.0),
+    (Decimal, [Decimal("0.1")] * 3, Decimal("0.1")),
+    (Decimal, [Decimal("1E+40"), Decimal(1), Decimal("-1E+40")], Decimal(1) / 3),
+    (Decimal, [Decimal("9" * 60), Decimal("1E-30"), Decimal("-" + "9" * 60)], Decimal("1E-30") / 3),
+    (timedelta, [timedelta(seconds=1), timedelta(seconds=2)], timedelta(seconds=1.5)),
+]
+
+
+@pytest.mark.parametrize(("kind", "values", "expected"), AVERAGES)
+def test_an_average_is_rounded_once(kind: type, values: list[Any], expected: Any) -> None:
+    found = average_of(kind, values)
+
+    assert found == expected
+    assert type(found) is type(expected)
+
+
+def test_an_average_has_the_precision_of_the_decimal_context() -> None:
+    with localcontext(prec=5):
+        assert average_of(Decimal, [Decimal(1), Decimal(1), Decimal(0)]) == Decimal("0.66667")
+
+
+def test_decimals_far_apart_do_not_fill_the_memory() -> None:
+    values = [Decimal("1E+2000000000"), Decimal(1)]
+
+    assert average_of(Decimal, values) == Decimal("5E+1999999999")
+
+
+def test_an_average_that_is_no_float_says_what_to_select() -> None:
+    with pytest.raises(QueryError, match="too large for a float") as caught:
+        average_of(int, [10**400])
+
+    assert "func.sum()" in caught.value.fix
 
 
 def test_results_come_before_the_next_group_is_read() -> None:
