@@ -4,6 +4,8 @@ SHELL := bash
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-builtin-rules --no-print-directory
+# Tests start hundreds of processes; without bytecode each of them would compile all that it imports.
+unexport PYTHONDONTWRITEBYTECODE
 
 BIN := .venv/bin
 # Tried in this order; shims that are there and do not run are passed over.
@@ -22,6 +24,7 @@ BENCH_ARGS ?=
 # Newer than pyproject.toml once what that file asks for is installed.
 DEMO_STAMP := .venv/.installed-demo
 DEV_STAMP := .venv/.installed-dev
+DOCS_STAMP := .venv/.installed-docs
 COMPILED := hatch_build.py hbase_orm/compiled/_cells.pyx
 
 # As root on Debian or Ubuntu what is missing gets installed; elsewhere it is named.
@@ -101,6 +104,15 @@ sanitize: $(DEV_STAMP) ## fuzz the compiled reader under the address sanitizer (
 pictures: $(DEV_STAMP) ## draw the pictures of docs/choosing-a-row-key.md, and fill in its figures
 	$(BIN)/python docs/pictures/draw_row_keys.py
 
+.PHONY: reference
+reference: $(DEV_STAMP) ## write the pages of docs/reference that are made of the code
+	$(BIN)/python docs/website/reference_pages.py
+
+.PHONY: docs
+docs: $(DOCS_STAMP) ## build the docs site into build/site; any warning is an error
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "read it: $(BIN)/python -m http.server --bind 127.0.0.1 --directory build/site"
+
 .PHONY: bench
 bench: $(DEV_STAMP) ## paired benchmarks against plain happybase; writes benchmarks/RESULTS.md
 	$(BIN)/python -m benchmarks $(BENCH_ARGS)
@@ -167,3 +179,7 @@ $(DEMO_STAMP): .venv/.made pyproject.toml $(COMPILED)
 $(DEV_STAMP): .venv/.made pyproject.toml $(COMPILED)
 	$(BIN)/uv pip install --quiet --python $(BIN)/python -e '.[dev]'
 	@touch $@ $(DEMO_STAMP)
+
+$(DOCS_STAMP): .venv/.made pyproject.toml $(COMPILED)
+	$(BIN)/uv pip install --quiet --python $(BIN)/python -e '.[dev,docs]'
+	@touch $@ $(DEV_STAMP) $(DEMO_STAMP)

@@ -1,5 +1,7 @@
 """Builds the compiled reader of rows (`hbase_orm/compiled/_cells.pyx`) where a compiler is.
 
+It also makes the description of the package from README.md.
+
 Without a compiler, or with `HBASE_ORM_PURE=1`, the package is built without it, and reads rows with
 Python: `hbase-orm doctor` says which reader is in use.
 """
@@ -7,6 +9,7 @@ Python: `hbase-orm doctor` says which reader is in use.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import tempfile
 from pathlib import Path
@@ -14,6 +17,7 @@ from typing import Any
 from zlib import crc32
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+from hatchling.metadata.plugin.interface import MetadataHookInterface
 
 MODULE = "hbase_orm.compiled._cells"
 SOURCE = Path("hbase_orm", "compiled", "_cells.pyx")
@@ -54,6 +58,26 @@ class CompiledReader(BuildHookInterface):  # type: ignore[type-arg]  # of any bu
         """Delete the compiled module."""
         for built in (Path(self.root) / SOURCE).parent.glob("_cells.*.so"):
             built.unlink()
+
+
+class InstalledReadme(MetadataHookInterface):
+    """Makes the description of the package: README.md, whose pages are not installed."""
+
+    PLUGIN_NAME = "custom"
+
+    def update(self, metadata: dict[str, Any]) -> None:
+        """Set the description."""
+        text = without_links((Path(self.root) / "README.md").read_text(encoding="utf-8"))
+        metadata["readme"] = {"content-type": "text/markdown", "text": text}
+
+
+def without_links(text: str) -> str:
+    """Return a text whose links to files of the repository are their paths.
+
+    Such a link leads nowhere in an index of packages. Links to addresses and headings stay.
+    """
+    path = r"(?!#)(?![a-z]+:)([^)\s]+)"
+    return re.sub(rf"\[([^]]+)\]\({path}\)", r"\1 (`\2`)", text)
 
 
 def compiled(root: Path, *flags: str) -> Path:

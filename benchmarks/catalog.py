@@ -7,6 +7,7 @@ from typing import Final
 
 from benchmarks.jobs import (
     by_key,
+    columnar,
     counting,
     fanout,
     guarded,
@@ -39,6 +40,7 @@ JOBS: Final[dict[str, Callable[[Place], Sequence[Comparison]]]] = {
     "scan-sparse": samples.sparse,
     "count": counting.counting,
     "wide-rows": samples.wide,
+    "arrow": columnar.arrow,
     "get": by_key.single,
     "get-many": by_key.many,
     "load": load.plain,

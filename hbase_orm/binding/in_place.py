@@ -67,6 +67,24 @@ def row_in_place(schema: TableSchema, obj: Model) -> Row:
     return Row(b"", {column: Cell(value, 0) for column, value in cells.items()})
 
 
+def entries_read(schema: TableSchema, obj: Model) -> tuple[object, ...] | None:
+    """Return the names and values of all dynamic columns of an object, to compare by identity.
+
+    Two equal results, item by item the same objects, mean that no value was changed in place
+    between them. The result is None if such values can change themselves, or other columns can.
+    """
+    if mutable_columns(schema) or any(can_change(each.codec) for each in schema.dynamics):
+        return None
+    read: list[object] = []
+    for dynamic in schema.dynamics:
+        entries = obj.__dict__.get(dynamic.name)
+        if type(entries) is not dict:
+            return None
+        read += entries
+        read += entries.values()
+    return tuple(read)
+
+
 def mutable_names(schema: TableSchema) -> list[str]:
     """Return the names of the fields whose values can change in place."""
     columns = [column.name for column in mutable_columns(schema)]

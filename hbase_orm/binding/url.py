@@ -30,7 +30,8 @@ MOST_RETRIES: Final = 1_000
 
 # Planned options that this version lacks. They get their own error, which names them as such.
 _NOT_YET: Final = frozenset({"tls", "readonly"})
-_OF_MEMORY: Final = frozenset({"timestamps", "repair_on_read", "clean_up", "on_drift"})
+MEMORY_OPTIONS: Final = frozenset({"timestamps", "repair_on_read", "clean_up", "on_drift"})
+"""The options that `memory://` takes."""
 _MAX_PORT: Final = 65_535
 _OPTION: Final = re.compile(r"[A-Za-z_]{1,30}")
 _DIGITS: Final = re.compile("[0-9]{1,18}")
@@ -183,12 +184,12 @@ def _memory(split: SplitResult) -> EngineOptions:
             fix='write "memory://", or "memory://name" for tables that engines share',
         )
     for name, _ in parse_qsl(split.query, keep_blank_values=True):
-        if name not in _OF_MEMORY:
+        if name not in MEMORY_OPTIONS:
             raise ConfigurationError(
                 "the in-process gateway has no such option",
                 option=_shown_name(name),
                 fix='write "memory://" or "memory:///namespace"; there are: '
-                f"{', '.join(sorted(_OF_MEMORY))}",
+                f"{', '.join(sorted(MEMORY_OPTIONS))}",
             )
     options = _options(split.query)
     namespace = _namespace(split.path)
@@ -345,3 +346,6 @@ _PARSERS: Mapping[str, Callable[[str, str], Any]] = MappingProxyType(
         "lease_s": _seconds(LONGEST_LEASE_S),
     }
 )
+
+OPTION_NAMES: Final = tuple(_PARSERS)
+"""The names of the options that a URL may have, in the order of their documentation."""

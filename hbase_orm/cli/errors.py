@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import IntEnum
+from typing import Any
 
 import click
 
@@ -84,3 +85,51 @@ def one_line(error: BaseException) -> str:
     """Return an error's text as one line."""
     text = " ".join(str(error).split())
     return text if isinstance(error, errors.HBaseORMError) else f"{type(error).__name__}: {text}"
+
+
+def as_options(text: str) -> str:
+    """Replace methods of `Select` in an error's text by options of the command line.
+
+    Advice to call a method that has no such option is removed.
+    """
+    text = text.replace(".allow_full_scan()", "--allow-full-scan")
+    return text.replace("; or sort the rows in memory: .sort_in_memory(..., max_rows=...)", "")
+
+
+def error_as_json(error: BaseException, text: str, code: ExitCode) -> dict[str, Any]:
+    """Return an error as a value for JSON: its class, message, details, fix and exit code.
+
+    Args:
+        error: The error.
+        text: The whole error as one line, as it is printed without `--json`.
+        code: The exit code.
+    """
+    details: Any = {}
+    fix = ""
+    if isinstance(error, errors.HBaseORMError):
+        details, fix = _detail(error.details), as_options(error.fix)
+    return {
+        "error": {
+            "class": type(error).__name__,
+            "message": text,
+            "details": details,
+            "fix": fix,
+            "exit_code": int(code),
+        }
+    }
+
+
+def _detail(value: Any) -> Any:
+    """Return a detail of an error as a value for JSON; what JSON does not have becomes text."""
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [_detail(each) for each in value]
+    if isinstance(value, dict):
+        return {str(name): _detail(each) for name, each in value.items()}
+    if isinstance(value, bytes):
+        from hbase_orm.rowkey.notation import to_string_binary  # noqa: PLC0415 -- slow
+
+        return to_string_binary(value)
+    if isinstance(value, BaseException):
+        return one_line(value)
+    is_plain = value is None or type(value) in {bool, int, str}
+    return value if is_plain else errors.shown(value)

@@ -8,46 +8,20 @@ import click
 
 from hbase_orm.binding.bound_tables import named_schema
 from hbase_orm.binding.url import parse_url
-from hbase_orm.cli.conditions import read_condition, read_index, read_order
 from hbase_orm.cli.frame import Command, answer, settings
 from hbase_orm.cli.model_arguments import statement
+from hbase_orm.cli.row_commands.narrowing import narrowing
 from hbase_orm.query import Plan, Select, names_in, plan
 from hbase_orm.session import connect
 
 
 @click.command(cls=Command)
 @statement()
-@click.option(
-    "--where",
-    "conditions",
-    multiple=True,
-    metavar="CONDITION",
-    help="host=a, n!=3, at>=2026-01-31, name^=al (begins with), 'n in 1,2,3', 'unit is null', "
-    "'unit is not null'. All conditions must hold.",
-)
-@click.option(
-    "--order-by",
-    "orders",
-    multiple=True,
-    metavar="[-]FIELD",
-    help="Sort by this field, descending with a minus sign; repeat for further fields.",
-)
-@click.option("--limit", type=click.IntRange(1), metavar="N", help="Return at most this many rows.")
-@click.option("--using", metavar="INDEX", help="Read through this index; none for the row key.")
-@click.option("--allow-full-scan", is_flag=True, help="Allow a scan of the whole table.")
+@narrowing(orders=True)
 @click.option(
     "--analyze", is_flag=True, help="Run it, and show the rows fetched and the time taken."
 )
-def explain(
-    *,
-    stmt: Select[Any],
-    conditions: tuple[str, ...],
-    orders: tuple[str, ...],
-    limit: int | None,
-    using: str | None,
-    allow_full_scan: bool,
-    analyze: bool,
-) -> None:
+def explain(*, stmt: Select[Any], analyze: bool) -> None:
     """Show what would be sent for a statement: ranges, filters, checks, order, requests.
 
     NAME is a model, a statement, or a function without arguments that returns a statement. The
@@ -69,15 +43,6 @@ def explain(
       hbase-orm explain shop.models:Order --where 'status in NEW,PAID' --using by_status --json
       hbase-orm --url hbase://127.0.0.1:9090 explain shop.reports:open_orders --analyze
     """  # noqa: D301 -- click's mark, not an escape
-    stmt = stmt.where(*(read_condition(stmt.model, text) for text in conditions))
-    if orders:
-        stmt = stmt.order_by(*(read_order(stmt.model, text) for text in orders))
-    if limit is not None:
-        stmt = stmt.limit(limit)
-    if using is not None:
-        stmt = stmt.using(read_index(stmt.model, using))
-    if allow_full_scan:
-        stmt = stmt.allow_full_scan()
     shown_plan = _plan(stmt, analyze=analyze)
     answer(shown_plan.to_dict(), lambda: [str(shown_plan)])
 

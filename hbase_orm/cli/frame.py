@@ -10,9 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
 from hbase_orm.cli.project import SECTION, Project, find_project
 from hbase_orm.errors import ConfigurationError
+
+
+class ReaderGoneError(Exception):
+    """The reader of the output, such as `head` or `less`, has seen enough."""
 
 
 @dataclass(slots=True)
@@ -131,6 +136,17 @@ class Command(click.Command):
         self.epilog = self.epilog or "\n\n".join(notes) or None
         self.params.extend(_shared_options())
 
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command.
+
+        Raises:
+            ReaderGoneError: The reader of the output has seen enough.
+        """
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError as error:
+            raise ReaderGoneError from error  # click would end the program, with the exit code 1
+
 
 class Group(click.Group):
     """A group that also has the options `--json` and `--debug`; its commands have them too."""
@@ -188,6 +204,15 @@ class LateGroup(Group):
         if cmd_name not in self._topics:
             return super().get_command(ctx, cmd_name)
         return self._topics[cmd_name].load()
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Return the commands and options that begin with `incomplete`; topics are not imported."""
+        topics = [
+            CompletionItem(name, help=topic.summary)
+            for name, topic in self._topics.items()
+            if name.startswith(incomplete)
+        ]
+        return [*topics, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands by the summaries of the topics."""

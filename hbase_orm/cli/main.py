@@ -5,18 +5,54 @@ The exit codes are in `hbase_orm.cli.errors`.
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import traceback
 from collections.abc import Sequence
+from typing import Final
 
 import click
 
-from hbase_orm.cli.errors import EXIT_CODES_HELP, DeclinedError, ExitCode, exit_code, one_line
-from hbase_orm.cli.frame import LateGroup, Settings, Topic
+from hbase_orm.cli.errors import (
+    EXIT_CODES_HELP,
+    DeclinedError,
+    ExitCode,
+    as_options,
+    error_as_json,
+    exit_code,
+    one_line,
+)
+from hbase_orm.cli.frame import LateGroup, ReaderGoneError, Settings, Topic
 from hbase_orm.errors import GatewayError, HBaseORMError
 
 TOPICS = {
+    "get": Topic(
+        "hbase_orm.cli.row_commands.get:get",
+        "Show the rows with these keys.",
+    ),
+    "scan": Topic(
+        "hbase_orm.cli.row_commands.reads:scan",
+        "Show the rows that a statement selects, as they are read.",
+    ),
+    "count": Topic(
+        "hbase_orm.cli.row_commands.reads:count",
+        "Count the rows that a statement selects.",
+    ),
+    "put": Topic(
+        "hbase_orm.cli.row_commands.put:put",
+        "Insert a row, or update the given fields of an existing row; show which of the two was "
+        "done.",
+    ),
+    "delete": Topic(
+        "hbase_orm.cli.row_commands.delete:delete",
+        "Delete the rows with these keys, or those that fulfil conditions; show how many there "
+        "were.",
+    ),
+    "shell": Topic(
+        "hbase_orm.cli.row_commands.shell:shell",
+        "Open a Python console with the models, an engine, a session, select and func.",
+    ),
     "doctor": Topic(
         "hbase_orm.cli.advice_commands.doctor:doctor",
         "Show the versions, which reader of rows is in use, and whether the gateways answer.",
@@ -52,6 +88,11 @@ TOPICS = {
     "tables": Topic(
         "hbase_orm.cli.tables:tables",
         "Create, compare, list, empty and drop the tables of models.",
+    ),
+    "completion": Topic(
+        "hbase_orm.cli.row_commands.completion:completion",
+        "Print a script for bash, zsh or fish that completes commands, options and models with "
+        "Tab.",
     ),
     "init": Topic(
         "hbase_orm.cli.migration_commands.new:init",
@@ -95,6 +136,8 @@ TOPICS = {
     ),
 }
 """The commands by name, each with the first sentence of its help; a new topic is added here."""
+
+_COMPLETE: Final = "_HBASE_ORM_COMPLETE"
 
 
 def _show_version(context: click.Context, _parameter: click.Parameter, given: bool) -> None:  # noqa: FBT001 -- click's signature
@@ -154,31 +197,44 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def run(arguments: Sequence[str]) -> int:
     """Run a command; return its exit code. Errors are printed to standard error."""
-    options = Settings()
+    if _COMPLETE in os.environ:  # a shell's script asks for completions; click answers
+        from hbase_orm.cli.row_commands.bash_completion import (  # noqa: PLC0415 -- rarely needed
+            complete_whole_words,
+        )
+
+        complete_whole_words()
+    # An error in the arguments themselves may come before the option was read.
+    options = Settings(is_json="--json" in arguments)
+    try:
+        return _run(arguments, options)
+    except ReaderGoneError:
+        # What is left in the buffer must not fail when Python writes it at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return ExitCode.OK
+
+
+def _run(arguments: Sequence[str], options: Settings) -> int:
     try:
         result = cli.main(
             list(arguments) or ["--help"], "hbase-orm", standalone_mode=False, obj=options
         )
     except DeclinedError as error:
-        click.echo(error.format_message(), err=True)
-        return ExitCode.FAILED
+        return _fail(options, error, error.format_message(), ExitCode.FAILED, mark="")
     except click.ClickException as error:
         return _fail(options, error, _with_hint(error), ExitCode.USAGE)
     except click.Abort as error:
         return _fail(options, error, "interrupted", ExitCode.INTERRUPTED)
     except HBaseORMError as error:
-        text = _as_options(one_line(error)) + _death_behind(error, options.url)
+        text = as_options(one_line(error)) + _death_behind(error, options.url)
         return _fail(options, error, text, exit_code(error))
+    except ReaderGoneError:
+        raise
     except Exception as error:  # noqa: BLE001 -- the outermost frame: nobody else can report it
         return _unexpected(options, error)
     return result if isinstance(result, int) else ExitCode.OK
 
 
 def _unexpected(options: Settings, error: Exception) -> ExitCode:
-    if isinstance(error, BrokenPipeError):
-        # The reader of our output (head, less) has seen enough; the flush at exit must not fail.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return ExitCode.OK
     text = f"internal error: {one_line(error)}; run again with --debug and report it"
     return _fail(options, error, text, ExitCode.INTERNAL)
 
@@ -196,15 +252,6 @@ def _death_behind(error: HBaseORMError, url: str | None) -> str:
     return f"; it is the URL of an embedded server: {death}" if death else ""
 
 
-def _as_options(text: str) -> str:
-    """Replace methods of `Select` in an error's text by options of the command line.
-
-    Advice to call a method that has no such option is removed.
-    """
-    text = text.replace(".allow_full_scan()", "--allow-full-scan")
-    return text.replace("; or sort the rows in memory: .sort_in_memory(..., max_rows=...)", "")
-
-
 def _with_hint(error: click.ClickException) -> str:
     text = error.format_message()
     context = error.ctx if isinstance(error, click.UsageError) else None
@@ -214,8 +261,12 @@ def _with_hint(error: click.ClickException) -> str:
     return f"{text}{end} Try '{context.command_path} --help'."
 
 
-def _fail(options: Settings, error: BaseException, text: str, code: ExitCode) -> ExitCode:
+def _fail(
+    options: Settings, error: BaseException, text: str, code: ExitCode, *, mark: str = "error: "
+) -> ExitCode:
     if options.is_debug:
         traceback.print_exception(error)
-    click.echo("error: " + " ".join(text.split()), err=True)
+    text = " ".join(text.split())
+    shown = json.dumps(error_as_json(error, text, code)) if options.is_json else f"{mark}{text}"
+    click.echo(shown, err=True)
     return code

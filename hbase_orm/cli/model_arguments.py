@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import importlib.util
 import inspect
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import quote
 from typing import Any, Final
 
 import click
@@ -14,7 +16,7 @@ import click
 from hbase_orm.cli.errors import one_line
 from hbase_orm.cli.frame import NotedArgument, settings
 from hbase_orm.cli.named_models import named_models, named_value, search_first, written
-from hbase_orm.cli.project import SECTION, Project
+from hbase_orm.cli.project import SECTION, Project, find_project
 from hbase_orm.errors import ConfigurationError, HBaseORMError
 from hbase_orm.model import Model
 from hbase_orm.model.discovery import has_table
@@ -23,6 +25,7 @@ from hbase_orm.query import Select, select
 _Models = tuple[type[Model], ...]
 _Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 _MODEL_AND_INDEX: Final = 2  # the most texts that commands on indexes take
+_CONDITION_SIGN: Final = re.compile("[=<>]")
 _MODEL: Final = """\b
 MODEL is MODULE:CLASS, as shop.models:Order, or MODULE, as shop.models, for"""
 _PROJECT: Final = f"""the models of
@@ -57,7 +60,12 @@ def one_model() -> _Decorator:
     return _argument("model", _only, "[MODEL]", _ONE)
 
 
-def model_and_texts(metavar: str, *, is_text: Callable[[str], bool] | None = None) -> _Decorator:
+def model_and_texts(
+    metavar: str,
+    *,
+    is_text: Callable[[str], bool] | None = None,
+    of_texts: Callable[[type[Model], Sequence[str]], Any] | None = None,
+) -> _Decorator:
     """Return a decorator that adds the argument `target`: a model and a tuple of further texts.
 
     The first text names the model. The model of pyproject.toml is used if the first text is not a
@@ -67,14 +75,17 @@ def model_and_texts(metavar: str, *, is_text: Callable[[str], bool] | None = Non
         metavar: What follows the model, as the help shows it.
         is_text: Returns whether the first text is a further text, not a model's name. If None, the
             first text is a model's name unless it is the only text.
+        of_texts: Returns the argument of the model and the further texts, which may be none. If
+            None, there must be a text.
     """
 
-    def convert(texts: Sequence[str]) -> tuple[type[Model], tuple[str, ...]]:
-        if not texts:
+    def convert(texts: Sequence[str]) -> Any:
+        if not texts and of_texts is None:
             raise click.UsageError(f"no {metavar} was given.")
-        lacks_model = len(texts) == 1 if is_text is None else is_text(texts[0])
+        lacks_model = len(texts) == 1 if is_text is None else bool(texts) and is_text(texts[0])
         own = 0 if lacks_model else 1
-        return _only(texts[:own]), tuple(texts[own:])
+        model, further = _only(texts[:own]), tuple(texts[own:])
+        return (model, further) if of_texts is None else of_texts(model, further)
 
     return _argument("target", convert, f"[MODEL] {metavar}", _ONE)
 
@@ -88,7 +99,11 @@ def statement_option(name: str, *, help: str) -> _Decorator:  # noqa: A002 - as 
     """Return a decorator that adds an option for statements; its value is a tuple of statements."""
 
     def callback(_: click.Context, __: click.Parameter, texts: Sequence[str]) -> Any:
-        return tuple(_statement([text]) for text in texts)
+        try:
+            return tuple(_statement([text]) for text in texts)
+        except click.BadParameter as error:
+            error.param_hint = name
+            raise
 
     return click.option(
         name, "statements", multiple=True, callback=callback, metavar="MODULE:NAME", help=help
@@ -141,8 +156,27 @@ def _argument(
         return None if context.resilient_parsing else convert(texts)
 
     return click.argument(
-        name, cls=NotedArgument, nargs=-1, callback=callback, metavar=metavar, note=note
+        name,
+        cls=NotedArgument,
+        nargs=-1,
+        callback=callback,
+        metavar=metavar,
+        note=note,
+        shell_complete=_completed,
     )
+
+
+def _completed(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
+    """Return the models of pyproject.toml whose names begin with a text, for completion by a shell.
+
+    None if pyproject.toml or a model has a mistake: a shell has no place to show it.
+    """
+    try:
+        project = find_project(Path.cwd())
+        models = () if project is None else _of_project(project)
+    except HBaseORMError:
+        return []
+    return [name for name in map(written, models) if name.startswith(incomplete)]
 
 
 # --- models ---------------------------------------------------------------------------------------
@@ -306,6 +340,9 @@ def _statement(texts: Sequence[str]) -> Select[Any]:
         click.UsageError: There is no such statement, or not exactly one such model.
         ConfigurationError: pyproject.toml is wrong.
     """
+    for text in texts:
+        if _CONDITION_SIGN.search(text):
+            raise click.UsageError(f"a condition needs an option: write --where {quote(text)}.")
     _refuse_more(texts, 1)
     if not texts or ":" not in texts[0]:
         return select(_only(texts))

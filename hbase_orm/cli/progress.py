@@ -92,7 +92,7 @@ class WorkLines:
     like `WaitLines`: while there are waits, only these are shown.
     """
 
-    def __init__(self, doing: str, until: str = NO_OLD_ENTRY) -> None:
+    def __init__(self, doing: str | Callable[[], str], until: str = NO_OLD_ENTRY) -> None:
         """Prepare; `doing` is what the command does, such as "dropping orders"."""
         self._doing = doing
         self._waits = WaitLines(until)
@@ -109,6 +109,12 @@ class WorkLines:
 
     def __exit__(self, *_: object) -> None:
         """Show no more lines."""
+        self.close()
+
+    def close(self) -> None:
+        """Show no more lines; closing twice is allowed."""
+        if self._ended.is_set():
+            return
         self._ended.set()
         self._thread.join()
         if self._lines.is_open:
@@ -124,7 +130,8 @@ class WorkLines:
         while not self._ended.wait(_LOOK_S):
             now_s = time.monotonic()
             if not self._is_waiting or now_s - self._waited_s > _SOON_S:
-                self._lines.show(f"{self._doing}: {duration(now_s - self._begun_s)} so far")
+                doing = self._doing if isinstance(self._doing, str) else self._doing()
+                self._lines.show(f"{doing}: {duration(now_s - self._begun_s)} so far")
 
 
 def compared_lines(label: str) -> Callable[[int], None]:

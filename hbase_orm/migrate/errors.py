@@ -8,6 +8,8 @@ from hbase_orm.errors import ConfigurationError, ConflictError, MigrationError
 class RevisionFileError(MigrationError, ConfigurationError):
     """A file of the migrations' folder is missing or wrong.
 
+    What to do: correct the `file`, at the line `at` if it is known; or restore it.
+
     Attributes:
         file: The file.
         at: The line of the file where it failed; only if known.
@@ -16,11 +18,17 @@ class RevisionFileError(MigrationError, ConfigurationError):
 
 
 class RevisionGraphError(MigrationError, ConfigurationError):
-    """Revisions do not form a graph without gaps and cycles, or a name means none or several."""
+    """Revisions do not form a graph without gaps and cycles, or a name means none or several.
+
+    What to do: do what `fix` says: correct a `down_revision`, remove one of two files of a
+    revision, or name a revision that there is.
+    """
 
 
 class SeveralHeadsError(RevisionGraphError):
     """The revisions have several heads, so that "head" means none of them.
+
+    What to do: join them by `hbase-orm merge heads`, or name the revision that is meant.
 
     Attributes:
         heads: The heads.
@@ -28,15 +36,24 @@ class SeveralHeadsError(RevisionGraphError):
 
 
 class EditedRevisionError(MigrationError):
-    """The file of an applied revision was edited, or its completed steps were."""
+    """The file of an applied revision was edited, or its completed steps were.
+
+    What to do: restore the file, and make the change in a new revision.
+    """
 
 
 class InterruptedRevisionError(MigrationError):
-    """A revision is half done, and the command would leave it so."""
+    """A revision is half done, and the command would leave it so.
+
+    What to do: finish the revision by `hbase-orm upgrade`, or undo it by `hbase-orm downgrade
+    -1`.
+    """
 
 
 class IrreversibleStepError(MigrationError):
     """A step cannot be undone, so nothing was undone.
+
+    What to do: downgrade to a later revision; what the step did stays.
 
     Attributes:
         reason: The reason.
@@ -45,6 +62,8 @@ class IrreversibleStepError(MigrationError):
 
 class StepFailedError(MigrationError):
     """A step failed; its position is kept, and the next run continues there.
+
+    What to do: correct what `error` says, and run the command again.
 
     Attributes:
         operation: What the step does.
@@ -55,6 +74,8 @@ class StepFailedError(MigrationError):
 class MigrationStoppedError(MigrationError):
     """An operation stopped before the phase of `stop_before`; the next run continues there.
 
+    What to do: nothing is wrong: run the command without `--stop-before` to go on.
+
     Attributes:
         phase: The phase.
     """
@@ -63,6 +84,8 @@ class MigrationStoppedError(MigrationError):
 class LockHeldError(MigrationError, ConflictError):
     """Another runner is at work.
 
+    What to do: wait for the `holder`; if its process is gone, its lock ends by itself.
+
     Attributes:
         holder: The runner.
         since: When it began, in ISO 8601.
@@ -70,8 +93,14 @@ class LockHeldError(MigrationError, ConflictError):
 
 
 class LockLostError(MigrationError, ConflictError):
-    """Another runner has taken over, because this one did not renew its lock for a lease."""
+    """Another runner has taken over, because this one did not renew its lock for a lease.
+
+    What to do: look at `hbase-orm current`, and run the command again if work is left.
+    """
 
 
 class HistoryError(MigrationError):
-    """The history in HBase is damaged, or of another release."""
+    """The history in HBase is damaged, or of another release.
+
+    What to do: use the newest release, or restore the row of the history from a backup.
+    """

@@ -23,6 +23,7 @@ from hbase_orm.model.declare.indexes import with_indexes
 from hbase_orm.model.declare.maps import with_dynamics
 from hbase_orm.model.declare.placement import join_base, model_of_key, placement_of
 from hbase_orm.model.declare.relations import relations
+from hbase_orm.model.descriptions import class_html, object_html
 from hbase_orm.model.fields.counters import counter, version
 from hbase_orm.model.fields.deferring import check_deferred, unloaded
 from hbase_orm.model.fields.dynamics import dynamic
@@ -38,6 +39,7 @@ from hbase_orm.model.mapping.mapping import (
     compile_key_encoder,
     dehydrator_of_loaded,
 )
+from hbase_orm.model.model_type import ModelType
 from hbase_orm.model.printing import is_shown, shown
 from hbase_orm.model.refusals import (
     check_makes_objects,
@@ -49,6 +51,7 @@ from hbase_orm.model.refusals import (
 )
 from hbase_orm.model.signatures import OwnSignature, OwnText
 from hbase_orm.model.state import InstanceState, SetState, pickled_state, unpickled_state
+from hbase_orm.notebook import ShownOnBoth
 from hbase_orm.rowkey import KeyLayout, RowKey, TablePerPeriod
 from hbase_orm.rowkey.key_text import describe, layout_text
 from hbase_orm.schema import NO_FIELDS, Table, TableSchema
@@ -59,7 +62,7 @@ from hbase_orm.schema import NO_FIELDS, Table, TableSchema
     eq_default=True,
     field_specifiers=(key, column, counter, dynamic, related, version),
 )
-class Model:
+class Model(metaclass=ModelType):
     """A row of a table as an object.
 
     Derive a class from `Model`, name its table, and declare families, key fields, columns, counters
@@ -200,10 +203,14 @@ class Model:
 
         Long values are cut, and fields that are declared with `repr=False` are left out.
         """
+        if not hasattr(self, "__state__"):  # `__init__` has not run, or has failed
+            return f"<{type(self).__name__} without values>"
         fields = self.__schema__.fields
         values = self.to_dict().items()
         parts = [f"{name}={shown(value)}" for name, value in values if is_shown(fields[name])]
         return f"{type(self).__name__}({', '.join(parts)})"
+
+    _repr_html_ = ShownOnBoth(class_html, object_html)
 
     def __getstate__(self) -> tuple[Any, ...]:
         """Return the fields, the row and its table, but not the session.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date, time
 from reprlib import Repr
 from typing import Any, Final
 
@@ -54,6 +55,15 @@ _PRINTER: Final = _Printer()
 def shown(value: Any) -> str:
     """Return the `repr` of a value, cut if it is long."""
     return _PRINTER.repr(value)
+
+
+def cell_text(value: Any) -> str:
+    """Return a value for a cell of a table: text without quotes, times in ISO 8601, cut."""
+    if isinstance(value, str):
+        return value if len(value) <= LONGEST_SHOWN else f"{value[:LONGEST_SHOWN]}…"
+    if isinstance(value, (date, time)):  # a datetime is a date
+        return str(value)
+    return shown(value)
 
 
 def is_shown(field: Any) -> bool:

@@ -10,18 +10,20 @@ from hbase_orm.query.planning.cell_tests import (
 )
 from hbase_orm.query.planning.planner import names_in, plan
 from hbase_orm.query.planning.shapes import Shapes
+from hbase_orm.query.plans.index_plan import IndexPlan
 from hbase_orm.query.plans.measured import Measured, Requests
 from hbase_orm.query.plans.plans import (
     EmptyPlan,
     GetPlan,
-    IndexPlan,
     Plan,
     SaltedScanPlan,
     ScanPlan,
     TablesPlan,
 )
 from hbase_orm.query.statements.aggregates import Aggregate, Grouping
-from hbase_orm.query.statements.clauses import ANY_INDEX, ROWS_ONLY, AnyIndex, Sort
+from hbase_orm.query.statements.argument_checks import positive
+from hbase_orm.query.statements.clauses import ANY_INDEX, ROWS_ONLY, AnyIndex, Selection, Sort
+from hbase_orm.query.statements.named_values import named_values_of
 from hbase_orm.query.statements.selection import fields_given, fields_read, loaded_by
 from hbase_orm.query.statements.statement import Select, select
 from hbase_orm.schema import codec_of, compile_match
@@ -41,6 +43,7 @@ __all__ = [
     "SaltedScanPlan",
     "ScanPlan",
     "Select",
+    "Selection",
     "Shapes",
     "Sort",
     "TablesPlan",
@@ -53,7 +56,9 @@ __all__ = [
     "holds_for_absent_row",
     "loaded_by",
     "may_be_empty",
+    "named_values_of",
     "names_in",
     "plan",
+    "positive",
     "select",
 ]

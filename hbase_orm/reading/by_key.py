@@ -12,7 +12,7 @@ from hbase_orm.binding.dictionaries import LoadedNames
 from hbase_orm.errors import MultipleRowsError, QueryError, RowKeyError, TableNotFoundError
 from hbase_orm.model import Model, check_key_arguments
 from hbase_orm.model.hints import key_as_tuple
-from hbase_orm.ops import GetRows, Protocol, Row
+from hbase_orm.ops import GetRows, Protocol, Row, run_all
 from hbase_orm.schema import NO_FIELDS, columns_read
 
 GET_MANY_ROWS: Final = 100
@@ -73,23 +73,33 @@ def rows_with_keys(
     for position, (placed, row_keys) in enumerate((yield from _addresses(bound, keys))):
         wanted = by_table.setdefault(placed.schema.table, [])
         wanted += [(position, placed, row_key) for row_key in row_keys]
+    parts = [
+        wanted[start : start + most]
+        for wanted in by_table.values()
+        for start in range(0, len(wanted), most)
+    ]
+    if len(parts) == 1:
+        read = [(yield from _read_part(bound, parts[0]))]
+    else:
+        read = yield from run_all([_read_part(bound, part) for part in parts])
     keyed: dict[int, KeyedRow] = {}
-    result = KeyedRows()
-    for wanted in by_table.values():
-        for start in range(0, len(wanted), most):
-            some = wanted[start : start + most]
-            rows = yield from read_rows(some[0][1], [key for _, _, key in some])
-            result.names.append(
-                (yield from bound.load_names([row for row in rows if row is not None]))
-            )
-            for (position, placed, _), row in zip(some, rows, strict=True):
-                if row is None or not placed.exists(row):
-                    continue
-                if position in keyed:
-                    raise several_rows(bound, [keyed[position][2].key, row.key])
-                keyed[position] = position, placed, row
-    result.rows = list(keyed.values())
-    return result
+    for part, (rows, _) in zip(parts, read, strict=True):
+        for (position, placed, _), row in zip(part, rows, strict=True):
+            if row is None or not placed.exists(row):
+                continue
+            if position in keyed:
+                raise several_rows(bound, [keyed[position][2].key, row.key])
+            keyed[position] = position, placed, row
+    return KeyedRows(list(keyed.values()), [names for _, names in read])
+
+
+def _read_part(
+    bound: BoundModel, part: Sequence[tuple[int, BoundModel, bytes]]
+) -> Protocol[tuple[Sequence[Row | None], LoadedNames | None]]:
+    """Read rows of one table by their keys, with the names whose numbers are in the keys."""
+    rows = yield from read_rows(part[0][1], [key for _, _, key in part])
+    names = yield from bound.load_names([row for row in rows if row is not None])
+    return rows, names
 
 
 def _addresses(
@@ -99,10 +109,26 @@ def _addresses(
 
     The numbers of all names in the keys are looked up together.
     """
+    computed = _computed_addresses(bound, keys)
+    if computed is not None:
+        return computed
     named = [_named(bound, key) for key in keys]
     placed = [bound.with_table_of(key) for key in named]
     yield from bound.keys.look_up_names(named)
     return [(one, one.keys.possible(key)) for one, key in zip(placed, named, strict=True)]
+
+
+def _computed_addresses(
+    bound: BoundModel, keys: Sequence[KeyValues]
+) -> list[tuple[BoundModel, tuple[bytes, ...]]] | None:
+    """Return the same as `_addresses` if each row key follows from a tuple of all fields alone."""
+    layout = bound.schema.layout
+    if not (bound.tables.is_only and bound.keys.are_computed and layout.inputs == layout.arguments):
+        return None
+    if any(type(key) is not tuple or len(key) != len(layout.inputs) for key in keys):
+        return None
+    encode, checked = layout.encode_parts, bound.keys.checked
+    return [(bound, (checked(encode(*key)),)) for key in keys]
 
 
 def _named(bound: BoundModel, key: KeyValues) -> Mapping[str, Any]:

@@ -16,6 +16,7 @@ from hbase_orm.errors import (
 )
 from hbase_orm.gateway.base import Feature
 from hbase_orm.model import Model
+from hbase_orm.model.printing import shown
 from hbase_orm.ops import GetVersions, Protocol, StoredVersion, ask
 from hbase_orm.schema import EntryExpr, Expr, stored_column
 
@@ -24,7 +25,7 @@ T = TypeVar("T")
 MAX_RAW_VERSIONS: Final = 1000
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class CellVersion(Generic[T]):
     """One version of a field.
 
@@ -36,8 +37,12 @@ class CellVersion(Generic[T]):
     value: T
     timestamp_ms: int
 
+    def __repr__(self) -> str:
+        """Return the version; a long value is cut."""
+        return f"CellVersion(value={shown(self.value)}, timestamp_ms={self.timestamp_ms})"
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True, slots=True, repr=False)
 class StoredCell:
     """One stored cell or tombstone, even if ordinary reads do not return it.
 
@@ -54,6 +59,11 @@ class StoredCell:
     timestamp_ms: int
     kind: Literal["put", "delete", "delete_column", "delete_family", "delete_family_version"]
     value: bytes
+
+    def __repr__(self) -> str:
+        """Return the cell; a long value is cut."""
+        of = f"column={self.column!r}, timestamp_ms={self.timestamp_ms}, kind={self.kind!r}"
+        return f"StoredCell({of}, value={shown(self.value)})"
 
 
 def history_of(

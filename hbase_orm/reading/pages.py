@@ -6,11 +6,13 @@ from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Final, Generic, Literal, TypeVar
 
 from hbase_orm.binding.bound_model import BoundModel
 from hbase_orm.errors import PageTokenError, QueryError
 from hbase_orm.execute import IndexedRow, Pages, Reading, Rows
+from hbase_orm.model.descriptions import results_html
+from hbase_orm.model.printing import shown
 from hbase_orm.ops import Row
 from hbase_orm.query import Plan, Select
 from hbase_orm.query.planning.page_tokens import (
@@ -26,7 +28,7 @@ from hbase_orm.reading.stream import matching_rows
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Page(Generic[T]):
     """One page of the results of a statement.
 
@@ -47,6 +49,27 @@ class Page(Generic[T]):
     token: str | None = None
     reason: Literal["exhausted", "size", "limit", "cut_short"] = "exhausted"
     stale: bool = False
+
+    def __repr__(self) -> str:
+        """Return the first results, the token and the reason; long values are cut."""
+        stale = ", stale=True" if self.stale else ""
+        items, token = shown(self.items), shown(self.token)
+        return f"Page(items={items}, token={token}, reason={self.reason!r}{stale})"
+
+    def _repr_html_(self) -> str:
+        """Return the page for a notebook: a table with a row for each result."""
+        plural = "" if len(self.items) == 1 else "s"
+        caption = f"{len(self.items)} result{plural}, {_ENDS[self.reason]}"
+        return results_html(self.items, caption + ("; replicas answered" if self.stale else ""))
+
+
+_ENDS: Final = {
+    "exhausted": "nothing follows",
+    "size": "more follow",
+    "limit": "the limit is reached",
+    "cut_short": "the read ended early",
+}
+"""Why a page ends, in words, by the reason."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,7 @@ from hbase_orm.reading.results import (
     selected_values,
     sort_values,
     sorted_values,
+    values_only,
 )
 from hbase_orm.reading.timeline import without_indexes
 from hbase_orm.reading.wide_rows import ReadObserver, leave_out_others, rows_with_entries
@@ -266,6 +267,8 @@ def _results(
     if stmt.is_aggregated:
         return aggregated(pages, bound, stmt, kept)
     if stmt.sort is None:
+        if stmt.selection is not None:
+            return values_only(pages, bound, stmt)
         return map(itemgetter(1), matching_rows(pages, bound, stmt))
     if stmt.selection is not None:
         return in_order(kept(sorted_values(pages, bound, stmt, stmt.sort)), stmt.sort)

@@ -20,9 +20,12 @@ from hbase_orm.errors import MultipleRowsError, RowNotFoundError, SchemaError
 from hbase_orm.model import Model
 from hbase_orm.model.fields.deferring import deferred_among
 from hbase_orm.ops import Protocol, Row, offline_result
-from hbase_orm.query import ROWS_ONLY, EmptyPlan, Plan, Select
+from hbase_orm.query import ROWS_ONLY, EmptyPlan, Plan, Select, positive
 from hbase_orm.reading.analyze import analyzed
 from hbase_orm.reading.by_key import rows_with_keys, several_keys
+from hbase_orm.reading.columnar.arrow_columns import Types, check_has_columns, columns_of
+from hbase_orm.reading.columnar.batch_reader import batch_reader
+from hbase_orm.reading.columnar.record_batches import record_batches, schema_of
 from hbase_orm.reading.history import CellVersion, StoredCell, history_of, stored_cells
 from hbase_orm.reading.pages import Page, page_request
 from hbase_orm.reading.related_objects import Load, loader, with_related
@@ -134,6 +137,21 @@ class Reader:
         """Return an iterator over the objects or values that the statement selects."""
         check_statement(stmt)
         return self._selected(stmt, partial(with_after_load, stmt))
+
+    def arrow(self, stmt: Select[Any], batch_rows: int, types: Types) -> Any:
+        """Return a `pyarrow.RecordBatchReader` of the results of the statement."""
+        check_statement(stmt)
+        check_has_columns(stmt)
+        positive("arrow", batch_rows)
+        bound, runtime = self._used(stmt), self._runtime
+        columns = columns_of(stmt, bound, types)
+        chosen = runtime.run(planned(stmt, bound, runtime.writer))
+        runtime.show_statement(stmt)
+        read = read_of(stmt, chosen, bound, runtime.writer)
+        pages = runtime.read(read.rows, read.after)
+        batches = record_batches(pages, bound, stmt, columns, batch_rows)
+        stream = Stream[Any](batches, pages.close, read.staleness, of=stmt)
+        return batch_reader(stream, schema_of(columns))
 
     def page(self, stmt: Select[T], size: int, token: str | None) -> Page[T]:
         """Return one page of the objects that the statement selects, with the next page's token."""

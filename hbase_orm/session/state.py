@@ -223,7 +223,8 @@ class SessionState:
         if earlier is not None and earlier.__state__.row is None:
             earlier = None  # its row was deleted, and it is pending as a new object
         if bound.is_mutable:
-            self.tracker.add(bound, obj if earlier is None else earlier)
+            kept = obj if earlier is None else earlier
+            self.tracker.add(bound, kept, is_new=earlier is None)
         if earlier is not None:
             self.reread(bound, earlier, obj)
             return earlier

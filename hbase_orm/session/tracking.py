@@ -10,10 +10,16 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from operator import is_
 from typing import Final
 
 from hbase_orm.binding.bound_model import BoundModel
-from hbase_orm.binding.in_place import is_changed_in_place, mutable_names, row_in_place
+from hbase_orm.binding.in_place import (
+    entries_read,
+    is_changed_in_place,
+    mutable_names,
+    row_in_place,
+)
 from hbase_orm.errors import CodecError, ConflictError, ValidationError
 from hbase_orm.model import Model
 from hbase_orm.objects.identity import superseded_error
@@ -35,12 +41,16 @@ class _Watch:
         superseded: The object's mutable values at the time when another object took over its row.
             None if this has not happened.
         replaced: The values that the object had before its row was read again.
+        row: The row that the object was read from, if `entries` is given.
+        entries: The names and values that were read from `row`. None if they are not known.
     """
 
     bound: BoundModel
     obj: Model
     superseded: Row | None = None
     replaced: list[Replaced] = field(default_factory=list[Replaced])
+    row: Row | None = None
+    entries: tuple[object, ...] | None = None
 
 
 class MutationTracker:
@@ -55,13 +65,21 @@ class MutationTracker:
         """Return the number of held objects."""
         return len(self._objects)
 
-    def add(self, bound: BoundModel, obj: Model) -> None:
-        """Hold an object whose values can change in place."""
+    def add(self, bound: BoundModel, obj: Model, *, is_new: bool = False) -> None:
+        """Hold an object whose values can change in place.
+
+        Args:
+            bound: The bound model of the object.
+            obj: The object.
+            is_new: Whether the object was just read from its row, and no program has seen it.
+        """
         watch = self._objects.get(id(obj))
         if watch is not None:
             watch.superseded = None
             return
-        self._objects[id(obj)] = _Watch(bound, obj)
+        watch = self._objects[id(obj)] = _Watch(bound, obj)
+        if is_new:
+            watch.row, watch.entries = obj.__state__.row, entries_read(bound.schema, obj)
         if len(self._objects) > self._limit:
             self.prune()
 
@@ -91,11 +109,7 @@ class MutationTracker:
         Objects whose row another object took over are left out.
         """
         watches = tuple(self._objects.values())
-        return (
-            watch.obj
-            for watch in watches
-            if watch.superseded is None and _is_changed(watch.bound, watch.obj)
-        )
+        return (watch.obj for watch in watches if watch.superseded is None and _is_changed(watch))
 
     def refuse_lost_changes(self, pending: Container[int]) -> None:
         """Raise an error if a value was changed in place and no flush would write the change.
@@ -144,7 +158,7 @@ def _is_needed(watch: _Watch) -> bool:
     names = mutable_names(watch.bound.schema)
     if is_part_held(watch.obj.__dict__, names) or _is_superseded_and_changed(watch):
         return True
-    return _is_changed(watch.bound, watch.obj)
+    return _is_changed(watch)
 
 
 def _is_superseded_and_changed(watch: _Watch) -> bool:
@@ -160,9 +174,10 @@ def _is_replaced_needed(replaced: Replaced) -> bool:
     return is_part_held(replaced.values, (replaced.field,)) or replaced.is_changed
 
 
-def _is_changed(bound: BoundModel, obj: Model) -> bool:
+def _is_changed(watch: _Watch) -> bool:
+    bound, obj = watch.bound, watch.obj
     row = obj.__state__.row
-    if row is None:
+    if row is None or _has_the_entries_read(watch, row):
         return False
     try:
         return is_changed_in_place(bound.schema, obj, row)
@@ -175,3 +190,11 @@ def _is_changed(bound: BoundModel, obj: Model) -> bool:
         return any(
             values.get(n) != fresh.get(n) for n in mutable_names(bound.schema) if n in values
         )
+
+
+def _has_the_entries_read(watch: _Watch, row: Row) -> bool:
+    """Return whether an object has the very names and values that were read from its row."""
+    if watch.entries is None or watch.row is not row:
+        return False
+    now = entries_read(watch.bound.schema, watch.obj)
+    return now is not None and len(now) == len(watch.entries) and all(map(is_, now, watch.entries))

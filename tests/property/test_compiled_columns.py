@@ -17,7 +17,20 @@ from typing import Any, ClassVar
 
 import pytest
 
-from hbase_orm import Counter, Family, Key, Mapped, Model, RowKey, Version, codecs, column, counter
+from hbase_orm import (
+    Counter,
+    Dynamic,
+    Family,
+    Key,
+    Mapped,
+    Model,
+    RowKey,
+    Version,
+    codecs,
+    column,
+    counter,
+    dynamic,
+)
 from hbase_orm import key as key_field
 from hbase_orm import version as version_field
 from hbase_orm.codecs import Codec
@@ -85,6 +98,9 @@ def values_of(codec: Codec[Any]) -> list[tuple[Any, bytes]]:
     return stored
 
 
+NAMES = (codecs.text(), codecs.raw(), codecs.uint16(), codecs.int64(), codecs.text(desc=True))
+"""The codecs of the names of dynamic columns."""
+
 STORED = [(codec, values) for codec in CODECS if (values := values_of(codec))]
 
 
@@ -94,11 +110,13 @@ def new_model(chance: random.Random, number: int) -> type[Model]:
     key_codec = chance.choice((codecs.text(), codecs.int64(), codecs.uint8(), codecs.raw()))
     body["k"] = key_field(key_codec)
     kinds: dict[str, Any] = {"k": Key[key_codec.python_type]}  # type: ignore[name-defined]
+    prefixes = chance.choice(((), (), ("",), ("x:", "y:"), ("x", "é")))
     for place in range(chance.choice((1, 2, 4, 8, 20, 130))):
         codec, values = chance.choice(STORED)
         if chance.random() < 0.2:
             codec, values = Fragile(error=chance.choice([*ERRORS])), []
-        options: dict[str, Any] = {"codec": codec, "deferred": chance.random() < 0.03}
+        is_deferred = chance.random() < 0.03 and not prefixes
+        options: dict[str, Any] = {"codec": codec, "deferred": is_deferred}
         kind: Any = codec.python_type
         how = chance.random()
         if how < 0.25:
@@ -110,11 +128,23 @@ def new_model(chance: random.Random, number: int) -> type[Model]:
         kinds[f"c{place}"] = Mapped[kind]
     if chance.random() < 0.3:
         body["n"], kinds["n"] = counter(body["d"]), Counter
+    for place, prefix in enumerate(prefixes):
+        _add_dynamic(body, kinds, place, prefix, chance)
     if chance.random() < 0.2:
         body["v"], kinds["v"] = version_field(body["d"]), Version
     body |= {"__annotations__": kinds, "__rowkey__": RowKey((body["k"],))}
     words = {"table": f"t{number}"}
     return types.new_class(f"M{number}", (Model,), words, lambda space: space.update(body))
+
+
+def _add_dynamic(
+    body: dict[str, Any], kinds: dict[str, Any], place: int, prefix: str, chance: random.Random
+) -> None:
+    """Declare dynamic columns, with names of a codec that has one encoding of each."""
+    name_codec = chance.choice(NAMES)
+    codec = Fragile() if chance.random() < 0.1 else chance.choice(STORED)[0]
+    body[f"y{place}"] = dynamic(body["e"], prefix=prefix, name=name_codec, codec=codec)
+    kinds[f"y{place}"] = Dynamic[name_codec.python_type, codec.python_type]  # type: ignore[name-defined]
 
 
 def _constant(value: Any) -> Callable[[], Any]:
@@ -141,6 +171,10 @@ def new_row(model: type[Model], chance: random.Random) -> Row:
     }
     if chance.random() < 0.2:
         cells[chance.choice((b"", b"d:other", b"e:"))] = Cell(b"other", 1)
+    for each in schema.dynamics:
+        for _ in range(chance.choice((0, 1, 7, 40))):
+            name = each.prefix + stored_bytes(each.name_codec, chance)
+            cells[name] = Cell(stored_bytes(each.codec, chance), chance.choice((0, 5)))
     names = sorted(cells) if chance.random() < 0.7 else chance.sample([*cells], len(cells))
     key = stored_bytes(schema.layout.parts[0].codec, chance) or b"z"
     return Row(key, {name: cells[name] for name in names})
@@ -175,7 +209,9 @@ def check_models(seed: int) -> None:
     objects = 0
     for number in range(MODELS):
         model: Any = new_model(chance, number)
-        mapping, fields = model.__mapping__, [*model.__schema__.fields]
+        mapping = model.__mapping__
+        dynamic_names = model.__schema__.dynamic_by_name
+        fields = [each for each in model.__schema__.fields if each not in dynamic_names]
         for _ in range(ROWS):
             row = new_row(model, chance)
             maker = mapping.maker()

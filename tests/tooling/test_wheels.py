@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -47,6 +48,13 @@ def modules(built: Path) -> list[str]:
         return [name for name in archive.namelist() if name.endswith(".so")]
 
 
+def described(built: Path) -> str:
+    """Return the description in a wheel's metadata."""
+    with zipfile.ZipFile(built) as archive:
+        (name,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
+        return archive.read(name).decode()
+
+
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="there is no compiler")
 def test_a_wheel_has_the_compiled_reader(tree: Path) -> None:
     built = wheel(tree, HBASE_ORM_REQUIRE_COMPILED="1")
@@ -59,6 +67,10 @@ def test_without_a_compiler_a_wheel_is_built_for_every_platform(tree: Path) -> N
     built = wheel(tree, CC="/bin/false")
     assert modules(built) == []
     assert built.stem.endswith("py3-none-any")
+    # Its description has no link to a file, which an index of packages does not have.
+    description = described(built)
+    assert "Tutorial (`docs/tutorial.md`)" in description
+    assert re.findall(r"\]\((?!https?:|#)", description) == []
 
 
 def test_a_wheel_that_must_have_the_compiled_reader_is_not_built_without(tree: Path) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
 from hbase_orm import (
+    CellVersion,
     Counter,
     Dynamic,
     Family,
@@ -16,9 +18,11 @@ from hbase_orm import (
     Key,
     Mapped,
     Model,
+    Page,
     Related,
     Salt,
     Select,
+    StoredCell,
     column,
     connect,
     counter,
@@ -164,6 +168,67 @@ def test_a_stream_that_an_error_ended_prints_so() -> None:
     assert repr(stream).endswith("interrupted)")
     with pytest.raises(StreamInterruptedError):
         next(stream)
+
+
+def test_a_plan_prints_as_its_tree() -> None:
+    with connect("memory://") as engine, engine.session() as session:
+        engine.create_tables(Order)
+        plan = session.explain(select(Order).where(Order.city == "x", Order.at == NOON))
+
+    assert repr(plan) == str(plan)
+    assert repr(plan).splitlines() == [
+        "Get orders",
+        r"├─ get \x03x\x00\x01\x80\x06\x0E1\x96jP\x00",
+        "├─ check on the client: Order.city == 'x' and Order.at == 2024-01-05 12:00:00+00:00",
+        "├─ order: at most one row",
+        "└─ requests: 1 get",
+    ]
+
+
+def test_a_page_prints_its_first_results_and_why_it_ends() -> None:
+    assert repr(Page([1, 2], "abc", "size")) == "Page(items=[1, 2], token='abc', reason='size')"
+    assert repr(Page([], stale=True)) == (
+        "Page(items=[], token=None, reason='exhausted', stale=True)"
+    )
+    assert repr(Page([*range(99)])).startswith("Page(items=[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, ...], ")
+
+
+def test_cells_and_versions_print_in_short() -> None:
+    cell = StoredCell(b"d:a", 7, "put", b"x" * 1_000_000)
+
+    assert repr(CellVersion(1.5, 7)) == "CellVersion(value=1.5, timestamp_ms=7)"
+    assert repr(replace(cell, value=b"x")) == (
+        "StoredCell(column=b'd:a', timestamp_ms=7, kind='put', value=b'x')"
+    )
+    assert max(len(repr(cell)), len(repr(CellVersion("x" * 1_000_000, 7)))) < 200
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        select(Order).where(*[Order.total > n for n in range(5000)]),
+        select(Order).where(Order.city == "x" * 100_000),
+        select(Order).where(Order.city.in_(["x" * 100_000] * 1000)),
+        select(Order).columns_between(Order.tags, "a" * 30_000, "b"),
+    ],
+    ids=["many", "long", "many long", "columns"],
+)
+def test_a_large_statement_prints_in_short(statement: Select[Any]) -> None:
+    assert len(repr(statement)) < 2000
+
+
+def test_a_plan_of_long_keys_prints_in_short() -> None:
+    cities = [letter * 30_000 for letter in "abcdefg"]
+    with connect("memory://") as engine, engine.session() as session:
+        engine.create_tables(Order)
+        plans = [
+            session.explain(select(Order).where(Order.city.in_(cities))),
+            session.explain(select(Order).where(Order.city.in_(cities), Order.at == NOON)),
+        ]
+
+    for plan in plans:
+        assert "bytes in all" in repr(plan)
+        assert len(repr(plan)) < 5000
 
 
 def test_a_verification_prints_counts_and_no_rows() -> None:

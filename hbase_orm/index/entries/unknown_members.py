@@ -24,7 +24,11 @@ from hbase_orm.schema import IndexSchema
 
 
 class UnknownValueError(CorruptRowError):
-    """A stored value does not decode, but may be one that a newer program has added."""
+    """A stored value does not decode, but may be one that a newer program has added.
+
+    What to do: deploy the newer program's classes here too; until then the row is left as it
+    is.
+    """
 
 
 def may_be_known(codec: Codec[Any], stored: bytes) -> bool:

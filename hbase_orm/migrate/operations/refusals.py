@@ -8,23 +8,41 @@ from hbase_orm.errors import MigrationError
 
 
 class RecordMismatchError(MigrationError):
-    """The record of a table is neither what it was before the operation nor what it is after it."""
+    """The record of a table is neither what it was before the operation nor what it is after it.
+
+    What to do: correct the revision, or bring the record to what it expects: `hbase-orm tables
+    check` shows it. The table was not changed.
+    """
 
 
 class NeedsExclusiveUseError(MigrationError):
-    """The operation changes what stored bytes mean; it needs the table for itself."""
+    """The operation changes what stored bytes mean; it needs the table for itself.
+
+    What to do: end the programs that use the table, and run the revision with `--exclusive`.
+    The table was not changed.
+    """
 
 
 class RefusedRowsError(MigrationError):
-    """Rows do not fit the operation; the table was not changed."""
+    """Rows do not fit the operation; the table was not changed.
+
+    What to do: change or delete these rows, and run the revision again.
+    """
 
 
 class TargetExistsError(MigrationError):
-    """A table that the operation makes exists already."""
+    """A table that the operation makes exists already.
+
+    What to do: drop that table if nothing needs it, or choose another name in the revision.
+    """
 
 
 class UnsupportedOperationError(MigrationError):
-    """The operation cannot be carried out on such a table, or by such a gateway."""
+    """The operation cannot be carried out on such a table, or by such a gateway.
+
+    What to do: do what `fix` says, such as naming a Thrift2 gateway in the URL; or write the
+    step as a `RunPython`.
+    """
 
 
 def mismatch(table: str, subject: str, recorded: Any, expected: Any) -> RecordMismatchError:

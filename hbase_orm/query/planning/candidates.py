@@ -15,7 +15,7 @@ from hbase_orm.query.planning.implied import is_implied
 from hbase_orm.query.planning.index_bounds import index_bounds
 from hbase_orm.query.planning.key_ranges import KeyAccess, united
 from hbase_orm.query.planning.key_search import Search
-from hbase_orm.query.plans.plans import IndexPlan
+from hbase_orm.query.plans.index_plan import IndexPlan
 from hbase_orm.query.statements.clauses import AnyIndex
 from hbase_orm.query.statements.selection import OBJECTS, Fetch, fields_read
 from hbase_orm.query.statements.statement import Select

@@ -27,11 +27,11 @@ from typing import Any, Final
 from hbase_orm.errors import PageTokenError
 from hbase_orm.ops import KeyRange
 from hbase_orm.query.planning.candidates import SALT_BYTES
+from hbase_orm.query.plans.index_plan import IndexPlan
 from hbase_orm.query.plans.passed_entries import Passed
 from hbase_orm.query.plans.plans import (
     EmptyPlan,
     GetPlan,
-    IndexPlan,
     Plan,
     SaltedScanPlan,
     ScanPlan,

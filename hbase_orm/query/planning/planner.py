@@ -43,10 +43,10 @@ from hbase_orm.query.planning.key_search import NO_NUMBERS, Numbers, Search
 from hbase_orm.query.planning.pushdown import push_down
 from hbase_orm.query.planning.refusals import refused, unbounded
 from hbase_orm.query.planning.shapes import Shapes
+from hbase_orm.query.plans.index_plan import IndexPlan
 from hbase_orm.query.plans.plans import (
     EmptyPlan,
     GetPlan,
-    IndexPlan,
     Plan,
     SaltedScanPlan,
     ScanPlan,

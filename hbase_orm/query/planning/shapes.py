@@ -31,7 +31,8 @@ from hbase_orm.query.conditions.bounds import (
 from hbase_orm.query.planning.candidates import Candidate, reads_of_shape
 from hbase_orm.query.planning.key_ranges import limits_of
 from hbase_orm.query.planning.pushdown import push_down
-from hbase_orm.query.plans.plans import GetPlan, IndexPlan, Plan, SaltedScanPlan, ScanPlan
+from hbase_orm.query.plans.index_plan import IndexPlan
+from hbase_orm.query.plans.plans import GetPlan, Plan, SaltedScanPlan, ScanPlan
 from hbase_orm.query.statements.statement import Select
 from hbase_orm.rowkey import KeyLayout, Part
 from hbase_orm.rowkey.derivations import Fixed, Hashed

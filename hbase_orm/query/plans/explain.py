@@ -12,6 +12,7 @@ T = TypeVar("T")
 
 _SHOWN: Final = 4
 _SHOWN_FILTER_BYTES: Final = 500
+_SHOWN_KEY_BYTES: Final = 200
 
 
 def range_text(key_range: KeyRange) -> str:
@@ -21,8 +22,14 @@ def range_text(key_range: KeyRange) -> str:
     """
     if key_range == KeyRange():
         return "the whole table"
-    stop = "" if key_range.stop is None else to_string_binary(key_range.stop)
-    return f"[{to_string_binary(key_range.start)}, {stop})"
+    stop = "" if key_range.stop is None else key_in_short(key_range.stop)
+    return f"[{key_in_short(key_range.start)}, {stop})"
+
+
+def key_in_short(key: bytes) -> str:
+    """Return a row key in HBase's notation, cut if it is long."""
+    text = to_string_binary(key[:_SHOWN_KEY_BYTES])
+    return text if len(key) <= _SHOWN_KEY_BYTES else f"{text}… {len(key)} bytes in all"
 
 
 def tree(head: str, lines: Sequence[str]) -> str:

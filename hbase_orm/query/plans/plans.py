@@ -12,17 +12,24 @@ from datetime import datetime
 from typing import Any
 
 from hbase_orm.errors import shown
+from hbase_orm.notebook import lines_as_written
 from hbase_orm.ops import KeyRange
 from hbase_orm.query.conditions.versions import TimeRange
-from hbase_orm.query.plans.explain import filter_line, first_lines, plural, range_text, tree
+from hbase_orm.query.plans.explain import (
+    filter_line,
+    first_lines,
+    key_in_short,
+    plural,
+    range_text,
+    tree,
+)
 from hbase_orm.query.plans.fetch_sizes import Fetches, fetches
 from hbase_orm.query.plans.measured import Measured
-from hbase_orm.query.plans.passed_entries import Passed
 from hbase_orm.rowkey.notation import to_string_binary
-from hbase_orm.schema import NO_FIELDS, Condition, EntryRange, IndexSchema, TableSchema
+from hbase_orm.schema import NO_FIELDS, Condition, EntryRange, TableSchema
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Plan:
     """The attributes that every plan has.
 
@@ -99,7 +106,7 @@ class Plan:
     def resolutions(self) -> list[str]:
         """Return one line for each of the first few names that were looked up in dictionaries."""
         lines = [
-            f"resolve {name!r} in {table}: {'unknown' if number is None else number}"
+            f"resolve {shown(name)} in {table}: {'unknown' if number is None else number}"
             for table, name, number in self.resolved
         ]
         return first_lines(lines, str, "names")
@@ -129,8 +136,8 @@ class Plan:
             as_dict["measured"] = self.measured.to_dict()
         return as_dict
 
-    def __str__(self) -> str:
-        """Return the plan as a tree."""
+    def __repr__(self) -> str:
+        """Return the plan as a tree; long keys and values are cut."""
         lines = [*self.resolutions(), *self.steps()]
         if self.reads:
             lines.append(self.reads)
@@ -154,8 +161,12 @@ class Plan:
             lines.append(str(self.measured))
         return tree(f"{self.kind} {self.schema.table}", lines)
 
+    def _repr_html_(self) -> str:
+        """Return the plan for a notebook: the tree."""
+        return lines_as_written(repr(self))
 
-@dataclass(frozen=True, slots=True, eq=False)
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class EmptyPlan(Plan):
     """No row can match: nothing is sent.
 
@@ -170,7 +181,7 @@ class EmptyPlan(Plan):
         return [f"nothing is sent: {self.reason}"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class GetPlan(Plan):
     """Reads rows by their complete row keys.
 
@@ -185,7 +196,7 @@ class GetPlan(Plan):
 
     def steps(self) -> list[str]:
         """Return a line of text for each of the first few gets, for display."""
-        return first_lines(self.keys, lambda key: f"get {to_string_binary(key)}", "keys")
+        return first_lines(self.keys, lambda key: f"get {key_in_short(key)}", "keys")
 
     @property
     def requests(self) -> str:
@@ -193,7 +204,7 @@ class GetPlan(Plan):
         return "1 get" if len(self.keys) == 1 else f"1 multi-get of {len(self.keys)} rows"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ScanPlan(Plan):
     """Reads ranges of the row key, one after another.
 
@@ -234,7 +245,7 @@ class ScanPlan(Plan):
         return fetches(self.caching_rows, self.most_rows, self.limit)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class SaltedScanPlan(Plan):
     """Reads the same ranges in several salt buckets; merges the rows by keys without salt.
 
@@ -282,7 +293,7 @@ class SaltedScanPlan(Plan):
         return fetches(self.caching_rows, self.most_rows, self.limit, len(self.buckets))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class TablesPlan(Plan):
     """Reads several tables, one for each period, one after another.
 
@@ -315,76 +326,3 @@ class TablesPlan(Plan):
         """The description of the requests: the number of tables, and the requests per table."""
         tables = f"{len(self.plans)} table{plural(self.plans)}"
         return f"{tables}, each: {self.plans[0][1].requests}"
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class IndexPlan(Plan):
-    """Reads entries of an index, then looks up their rows; each row is checked against its entry.
-
-    Attributes:
-        index: The index.
-        families: The families that a second request reads for rows without any of `columns`, to see
-            whether these rows exist. Empty if no second request is needed.
-        keys: The keys of claims (entries of a unique index), in the order of the rows.
-            If there are keys, `ranges` and `buckets` are empty.
-        ranges: The ranges of entry keys, in the order of the rows; empty for a salted index.
-        buckets: The ranges of each bucket of a salted index; empty for other indexes.
-        within: For an index in which a row can have several entries: all ranges, without buckets.
-            A row is returned only at its first entry within them. Empty for other indexes.
-        passed: How far earlier pages have read the entries, or None for the first page.
-        is_covered: Whether verified entries answer the statement without a look-up of their rows.
-        reverse: Whether the entries are read in descending order of their keys.
-        caching_rows: The caching of the scanners. It also limits the entries of the first fetch.
-        most_rows: The most entries in later fetches, and the most rows in one look-up. 0 if every
-            fetch has `caching_rows` entries.
-    """
-
-    index: IndexSchema = field(kw_only=True)
-    families: tuple[bytes, ...] = ()
-    keys: tuple[bytes, ...] = ()
-    ranges: tuple[KeyRange, ...] = ()
-    buckets: tuple[tuple[KeyRange, ...], ...] = ()
-    within: tuple[KeyRange, ...] = ()
-    passed: Passed | None = None
-    is_covered: bool = False
-    reverse: bool = False
-    caching_rows: int = 0
-    most_rows: int = 0
-
-    def steps(self) -> list[str]:
-        """Return two texts for display: the reads of the index, and the look-up of the rows."""
-        look_up = "look up each entry's row and check it against the entry"
-        if self.keys:
-            look_up = "look up the row that owns the value and check it"
-        elif self.is_covered:
-            look_up = "answer from verified entries; look up the rows of the others"
-        if self.within:
-            look_up += "; a row counts at its first entry"
-        return [tree(f"index {self.index.table}", self._entry_steps()), look_up]
-
-    def _entry_steps(self) -> list[str]:
-        verb = "reverse scan" if self.reverse else "scan"
-        if self.keys:
-            return first_lines(self.keys, lambda key: f"get {to_string_binary(key)}", "keys")
-        ranges = self.buckets[0] if self.buckets else self.ranges
-        scans = first_lines(ranges, lambda each: f"{verb} {range_text(each)}", "ranges")
-        if not self.buckets:
-            return scans
-        return [tree(f"merge {len(self.buckets)} buckets by the key without its first byte", scans)]
-
-    @property
-    def requests(self) -> str:
-        """The description of the requests: scanners or gets in the index, and look-ups of rows."""
-        if self.keys:
-            owner = "1 get of its owner" if len(self.keys) == 1 else "1 multi-get of the owners"
-            return f"1 get of {len(self.keys)} claim{plural(self.keys)}, {owner}"
-        ranges = self.ranges or tuple(each for bucket in self.buckets for each in bucket)
-        scanners = f"{len(ranges)} scanner{plural(ranges)}"
-        if self.is_covered:
-            return f"{scanners}, {self.fetches} entries a call"
-        return f"{scanners}, 1 multi-get for each {self.fetches} entries"
-
-    @property
-    def fetches(self) -> Fetches:
-        """The numbers of entries fetched per call; `most` also limits the rows of one look-up."""
-        return fetches(self.caching_rows, self.most_rows, self.limit, len(self.buckets) or 1)

@@ -5,8 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
+from hbase_orm.errors import shown
 from hbase_orm.query.statements.aggregates import Aggregate
 from hbase_orm.schema import Expr, Order
+
+_SHOWN: Final = 20
+"""The number of conditions, or of selected fields, that the text of a statement has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +65,7 @@ def as_written(stmt: Any) -> str:
         "" if stmt.row_limit is None else f".limit({stmt.row_limit})",
         _using(stmt.model, stmt.index),
         _call("load_related", stmt.related),
-        "" if stmt.entries is None else f".{stmt.entries!r}",
+        "" if stmt.entries is None else f".{shown(stmt.entries)}",
         "" if stmt.times is None else stmt.times.as_written(),
         '.consistency("timeline")' if stmt.is_timeline else "",
         ".allow_full_scan()" if stmt.full_scan_allowed else "",
@@ -71,9 +75,10 @@ def as_written(stmt: Any) -> str:
 
 
 def _listed(items: tuple[Any, ...]) -> str:
-    return ", ".join(
-        f"func.{item!r}" if isinstance(item, Aggregate) else repr(item) for item in items
-    )
+    texts = [
+        f"func.{item!r}" if isinstance(item, Aggregate) else shown(item) for item in items[:_SHOWN]
+    ]
+    return ", ".join([*texts, f"… {len(items)} in all"] if len(items) > _SHOWN else texts)
 
 
 def _call(method: str, arguments: tuple[Any, ...]) -> str:

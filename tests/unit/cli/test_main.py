@@ -5,6 +5,7 @@ import io
 import json
 import signal
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 
 import click
@@ -52,6 +53,17 @@ def bad_usage() -> None:
 @probe.command()
 def broken() -> None:
     raise ZeroDivisionError("by\nzero")
+
+
+@probe.command()
+def unwritten() -> None:
+    reason = ConflictError("the row\nchanged")
+    raise errors.FlushError(
+        "not all rows were written",
+        written=3,
+        not_written=[("t", b"a\xff", reason)],
+        limits={"at": timedelta(seconds=1)},
+    )
 
 
 @probe.command()
@@ -111,6 +123,72 @@ def test_every_error_of_the_library_has_an_exit_code_that_says_failure(
 )
 def test_exit_codes_are_as_documented(kind: type[HBaseORMError], code: int) -> None:
     assert exit_code(kind("text")) == code
+
+
+@pytest.mark.parametrize(
+    ("command", "code", "error"),
+    [
+        (
+            "bad-data",
+            4,
+            {
+                "class": "ConflictError",
+                "message": "the row changed [row=b'r']; reload it",
+                "details": {"row": "r"},
+                "fix": "reload it",
+            },
+        ),
+        (
+            "bad-usage",
+            2,
+            {
+                "class": "UsageError",
+                "message": "not like this. Try 'hbase-orm probe bad-usage --help'.",
+            },
+        ),
+        (
+            "broken",
+            5,
+            {
+                "class": "ZeroDivisionError",
+                "message": "internal error: ZeroDivisionError: by zero; run again with --debug and "
+                "report it",
+            },
+        ),
+        ("interrupted", 130, {"class": "Abort", "message": "interrupted"}),
+        ("unwritten", 4, {"class": "FlushError"}),
+    ],
+)
+def test_an_error_is_json_too(
+    command: str, code: int, error: dict[str, object], capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = cli_main.run([_TOPIC, command, "--json"])
+
+    shown = capsys.readouterr()
+    told = json.loads(shown.err)["error"]
+    assert (given, shown.out) == (code, "")
+    assert told.keys() == {"class", "message", "details", "fix", "exit_code"}
+    assert told == told | error | {"exit_code": code}
+
+
+def test_the_rows_of_an_error_are_json(capsys: pytest.CaptureFixture[str]) -> None:
+    cli_main.run([_TOPIC, "unwritten", "--json"])
+
+    assert json.loads(capsys.readouterr().err)["error"]["details"] == {
+        "written": 3,
+        "not_written": [["t", r"a\xFF", "the row changed"]],
+        "limits": {"at": "datetime.timedelta(seconds=1)"},
+    }
+
+
+@pytest.mark.parametrize("arguments", [["bogus", "--json"], [_TOPIC, "ok", "--bogus", "--json"]])
+def test_an_error_before_the_option_is_json_too(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = cli_main.run(arguments)
+
+    assert code == ExitCode.USAGE
+    assert json.loads(capsys.readouterr().err)["error"]["exit_code"] == 2
 
 
 def test_an_answer_goes_to_standard_output(capsys: pytest.CaptureFixture[str]) -> None:

@@ -91,3 +91,19 @@ def test_our_own_command_line_can_be_seen() -> None:
 
 def test_a_process_that_does_not_exist_has_no_id() -> None:
     assert ProcessId.of(2**22 + 1) is None
+
+
+def test_an_ended_process_is_not_alive_though_its_parent_has_not_noticed(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    parent = spawn(["/bin/sh", "-c", "sleep 0.5 & echo $!; exec sleep 60"], log)
+    while not log.read_text().endswith("\n"):
+        time.sleep(0.01)
+    child = ProcessId.of(int(log.read_text()))
+    assert child is not None
+    assert child.is_alive()
+
+    has_ended = child.wait_gone(10)
+    parent.send(signal.SIGKILL)
+
+    assert has_ended
+    assert parent.wait_gone(10)

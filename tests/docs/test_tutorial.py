@@ -1,0 +1,113 @@
+"""The tutorial's steps, one after another in an empty folder, work and print what the page shows."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from hbase_orm.testing import drop_store
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
+BLOCK = re.compile(r"```(python|console)\n(.*?)```\n(?:\n```text\n(.*?)```\n)?", re.DOTALL)
+FILE = re.compile(r"# (\w+\.py)\n")
+ELSEWHERE = ("pip ", "export ", "hbase-orm server ", "pytest")
+"""Commands for the reader's machine; the suite runs on its own HBase."""
+
+
+class Reader:
+    """Somebody who follows the page in an empty folder."""
+
+    def __init__(self, folder: Path, url: str) -> None:
+        self.folder = folder
+        path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+        self.environment = {
+            **os.environ,
+            "HBASE_ORM_URL": url,
+            "PATH": path,
+            "PYTHONPATH": os.pathsep.join([str(folder), str(ROOT)]),
+        }
+        self.commands: list[str] = []
+
+    def command(self, line: str) -> str:
+        """Run a command of the page, which must succeed; return what it prints."""
+        done = subprocess.run(
+            line,
+            shell=True,
+            cwd=self.folder,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=100,
+        )
+        assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
+        self.commands.append(done.stdout)
+        return done.stdout
+
+
+def steps() -> list[tuple[str, str, str]]:
+    """Return each block: its kind, its text and what it prints, if the page shows it."""
+    return [(kind, text, shown) for kind, text, shown in BLOCK.findall(PAGE)]
+
+
+def follow(
+    reader: Reader, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(reader.folder)
+    monkeypatch.syspath_prepend(str(reader.folder))
+    monkeypatch.setenv("HBASE_ORM_URL", reader.environment["HBASE_ORM_URL"])
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)  # files change within one second
+    for kind, text, shown in steps():
+        for name in ("app", "readings"):
+            monkeypatch.delitem(sys.modules, name, raising=False)
+        if kind == "console":
+            lines = re.findall(r"^\$ (.*)$", text, re.MULTILINE)
+            printed = "".join(
+                reader.command(line) for line in lines if not line.startswith(ELSEWHERE)
+            )
+            assert not shown or printed == shown, text
+        elif file := FILE.match(text):
+            (reader.folder / file[1]).write_text(text, encoding="utf-8")
+        else:
+            exec(compile(text, "tutorial.md", "exec", dont_inherit=True), {"__name__": "tutorial"})
+            printed = capsys.readouterr().out
+            assert not shown or printed == shown, text
+    for name in ("app", "readings"):
+        sys.modules.pop(name, None)
+
+
+def test_every_step_works_in_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    reader = Reader(tmp_path, "memory://tutorial")
+    try:
+        follow(reader, monkeypatch, capsys)
+    finally:
+        drop_store("tutorial")
+
+    assert len(reader.commands) == 3
+    assert "2 passed" in reader.commands[-1]
+
+
+@pytest.mark.hbase
+def test_every_step_works_on_hbase(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    hbase_url: str,
+) -> None:
+    reader = Reader(tmp_path, hbase_url)
+
+    follow(reader, monkeypatch, capsys)
+
+    assert len(reader.commands) == 3
+
+
+def test_the_tutorial_has_ten_steps() -> None:
+    assert re.findall(r"^## (\d+)\.", PAGE, re.MULTILINE) == [str(n) for n in range(1, 11)]
