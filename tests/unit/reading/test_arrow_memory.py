@@ -27,6 +27,8 @@ def peak_bytes(rows: int) -> tuple[int, int]:
         engine.create_tables(Note)
         with engine.session() as session, session.bulk() as bulk:
             bulk.add_all(Note(n=n, text="x" * 100, number=n) for n in range(rows))
+        with engine.session() as session:  # pyarrow imports pandas at its first array
+            session.arrow(select(Note).allow_full_scan().limit(1)).read_all()
         pool, read, most = pa.default_memory_pool(), 0, 0
         before = pool.bytes_allocated()
         with engine.session() as session:
