@@ -114,8 +114,16 @@ docs: $(DOCS_STAMP) ## build the docs site into build/site; any warning is an er
 	@echo "read it: $(BIN)/python -m http.server --bind 127.0.0.1 --directory build/site"
 
 .PHONY: bench
-bench: $(DEV_STAMP) ## paired benchmarks against plain happybase
+bench: $(DEV_STAMP) ## paired benchmarks against plain happybase; writes benchmarks/RESULTS.md
 	$(BIN)/python -m benchmarks $(BENCH_ARGS)
+
+.PHONY: bench-check
+bench-check: $(DEV_STAMP) ## is something slower than in the last results, beyond noise?
+	$(BIN)/python -m benchmarks check $(BENCH_ARGS)
+
+.PHONY: bench-scale
+bench-scale: $(DEV_STAMP) ## what a row costs by rows, columns, buckets, connections; writes SCALE.md
+	$(BIN)/python -m benchmarks scale $(BENCH_ARGS)
 
 .PHONY: image
 image: $(DEV_STAMP) ## build the dockerized HBase, starting a Docker engine if need be

@@ -1,114 +1,108 @@
-"""The command line: `python -m benchmarks [--url URL] [--rows N] [--repetitions N] [--only NAME]`.
-
-Prints a report in Markdown; progress goes to standard error. Without a URL an embedded server is
-started for the run, unless only jobs that need none are chosen.
-"""
+"""The command line: `python -m benchmarks [run|check|scale|page] [--only NAME] [--quick] …`."""
 
 from __future__ import annotations
 
-import argparse
-import os
-import platform
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+import sys
+from collections.abc import Sequence
 
-from benchmarks import (
-    fanout,
-    guarded,
-    imports,
-    keys,
-    load,
-    moving,
-    newest,
-    planning,
-    pushdown,
-    reading,
-    scan,
+import msgspec
+
+from benchmarks import check, page, scale_page
+from benchmarks.catalog import JOBS, LOCAL_JOBS, MODELS, SLOW
+from benchmarks.machine import load_average, this_machine
+from benchmarks.options import (
+    CHECK_REPETITIONS,
+    REPETITIONS,
+    ROWS,
+    Options,
+    parse,
+    place_of,
 )
-from benchmarks.models import (
-    HandEntry,
-    HandReading,
-    IndexedReading,
-    PlainReading,
-    SaltedReading,
-    ThriceIndexedReading,
-    TwiceIndexedReading,
-    check_bytes,
-    sources,
-)
-from benchmarks.place import Place
-from hbase_orm import connect
-from hbase_orm.server import EmbeddedServer, ServerOptions
-
-JOBS: dict[str, Callable[[Place], str]] = {
-    "load": load.plain,
-    "load-indexed": load.indexed,
-    "guarded-updates": guarded.updates,
-    "index-lookup": guarded.lookups,
-    "scan": scan.scan,
-    "scan-sparse": reading.sparse,
-    "get-many": reading.by_key,
-    "wide-rows": reading.wide,
-    "newest": newest.newest,
-    "fanout": fanout.fanout,
-    "pushdown": pushdown.pushdown,
-    "planning": planning.planning,
-    "moving": moving.moving,
-}
-MODELS = (
-    PlainReading,
-    IndexedReading,
-    TwiceIndexedReading,
-    ThriceIndexedReading,
-    SaltedReading,
-    HandReading,
-    HandEntry,
-    *moving.MODELS,
-    *reading.MODELS,
-)
-LOCAL_JOBS: dict[str, Callable[[int], str]] = {"keys": keys.keys, "imports": imports.imports}
-"""Jobs that need no server; they take the number of repetitions."""
+from benchmarks.results import Comparison, Results, from_json
+from benchmarks.scale import PARTS, Scale
 
 
-def main() -> None:
-    """Run the benchmarks and print the report."""
-    arguments = _arguments()
-    chosen = arguments.only or [*LOCAL_JOBS, *JOBS]
-    print(
-        f"Python {platform.python_version()}, {os.cpu_count()} cores, load average "
-        f"{os.getloadavg()[0]:.1f} before, {arguments.repetitions} repetitions.\n"
-    )
-    for name in chosen:
-        if name in LOCAL_JOBS:
-            print(LOCAL_JOBS[name](arguments.repetitions), end="\n\n", flush=True)
-    with_server = [name for name in chosen if name in JOBS]
-    if with_server:
-        _run_on_server(with_server, arguments)
-    print(f"Load average {os.getloadavg()[0]:.1f} after.")
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command and return its exit code."""
+    options = parse(arguments)
+    match options.command:
+        case "check":
+            return _check(options)
+        case "scale":
+            return _scale(options)
+        case "page":
+            return _written(page.write(_last_results(options), options.output))
+        case _:
+            return _run(options)
 
 
-def _run_on_server(names: Sequence[str], arguments: argparse.Namespace) -> None:
-    check_bytes()
-    with ExitStack() as stack:
-        url = arguments.url
-        if url is None:
-            options = ServerOptions(ephemeral=True)
-            url = stack.enter_context(EmbeddedServer(options)).url
-        engine = stack.enter_context(connect(url))
-        place = Place(engine, arguments.rows, arguments.repetitions, tuple(sources(arguments.rows)))
-        for name in names:
-            print(JOBS[name](place), end="\n\n", flush=True)
-        engine.drop_tables(*MODELS)
+def _run(options: Options) -> int:
+    rows, repetitions = options.with_default(ROWS, REPETITIONS)
+    load_before = load_average()
+    comparisons, hbase = _measured(options, options.names(JOBS, SLOW), rows, repetitions)
+    for name in options.names(LOCAL_JOBS, SLOW):
+        comparisons += [_printed(each) for each in LOCAL_JOBS[name](repetitions)]
+    results = Results(this_machine(hbase, load_before), rows, tuple(comparisons))
+    print(page.machine_text(results.machine, rows))
+    return _written(page.write(results, options.output)) if options.is_whole else 0
 
 
-def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("--url", default=os.environ.get("HBASE_ORM_URL") or None)
-    parser.add_argument("--rows", type=int, default=20_000, help="rows of a load")
-    parser.add_argument("--repetitions", type=int, default=7)
-    parser.add_argument("--only", action="append", choices=[*LOCAL_JOBS, *JOBS])
-    return parser.parse_args()
+def _measured(
+    options: Options, names: Sequence[str], rows: int, repetitions: int
+) -> tuple[list[Comparison], str]:
+    """Return what jobs on a server have measured, and what is known of the HBase."""
+    if not names:
+        return [], "not used"
+    with place_of(options, rows, repetitions) as (place, hbase):
+        comparisons = [_printed(each) for name in names for each in JOBS[name](place)]
+        place.engine.drop_tables(*MODELS)
+    return comparisons, hbase
+
+
+def _printed(comparison: Comparison) -> Comparison:
+    """Print what was measured at once, so that it is not lost if a later job fails."""
+    print(page.details(comparison), end="\n\n", flush=True)
+    return comparison
+
+
+def _check(options: Options) -> int:
+    before = _last_results(options)
+    rows, repetitions = options.with_default(before.rows, CHECK_REPETITIONS)
+    comparisons, _ = _measured(options, options.only or check.CHOSEN, rows, repetitions)
+    judged = check.judgements(before, comparisons)
+    text, code = check.conclusion(judged, is_comparable=rows == before.rows)
+    print(check.table(judged), text, sep="\n\n")
+    return code
+
+
+def _last_results(options: Options) -> Results:
+    path = options.output / "results.json"
+    try:
+        return from_json(path.read_bytes())
+    except FileNotFoundError:
+        raise SystemExit(f"{path} is not there: `make bench` writes it") from None
+    except msgspec.DecodeError as error:
+        raise SystemExit(f"{path} cannot be read ({error}): `make bench` writes it") from error
+
+
+def _scale(options: Options) -> int:
+    rows, repetitions = options.with_default(ROWS, REPETITIONS)
+    load_before, parts = load_average(), []
+    with place_of(options, rows, repetitions) as (place, hbase):
+        for name in options.names(PARTS):
+            part = PARTS[name](place)
+            print(scale_page.section(part), end="\n\n", flush=True)
+            parts.append(part)
+    result = Scale(this_machine(hbase, load_before), rows, tuple(parts))
+    print(page.machine_text(result.machine, rows))
+    return _written(scale_page.write(result, options.output)) if options.is_whole else 0
+
+
+def _written(paths: Sequence[object]) -> int:
+    for path in paths:
+        print(f"wrote {path}", file=sys.stderr)
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

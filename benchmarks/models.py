@@ -9,6 +9,7 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from hbase_orm import Family, Index, Key, Mapped, Model, Salt, codecs, column, key, rowkey
@@ -78,6 +79,16 @@ def reading(table: str, *, is_salted: bool, is_indexed: bool) -> type[Model]:
     return Reading
 
 
+def salted(table: str, buckets: int) -> type[Model]:
+    """Return a model whose rows are spread over so many salt buckets; one bucket is no salt."""
+
+    class Salted(_Reading, table=table):
+        if buckets > 1:
+            __rowkey__ = rowkey(Salt(buckets, form="byte"), _Reading.host, _Reading.at)
+
+    return Salted
+
+
 class HandEntry(Model, table="bench_hand_entries"):
     """Makes the table of hand-written index entries."""
 
@@ -113,6 +124,10 @@ class HandObject:
     status: int
     total: int
     seen: datetime
+
+
+read_fields = attrgetter(*Source._fields)
+"""Reads all fields of an object, of either kind: none is left encoded."""
 
 
 def sources(count: int, hosts: int = HOSTS) -> Iterator[Source]:

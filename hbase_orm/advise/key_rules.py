@@ -62,22 +62,26 @@ def _rising(target: LintTarget, *, is_descending: bool) -> Iterator[Remark]:
         f"row keys begin with {rising_text(part, schema)}{order}{before}",
         f"all of {count_text(target.rows)} rows are written {at}, each in {one_of(regions)}, "
         "however many servers there are; with Salt(16) each of 16 regions takes 6.25 %",
-        _spread_fix(schema.layout, part, schema),
+        _spread_fix(part, points, schema),
     )
 
 
-def _spread_fix(layout: KeyLayout, part: Part, schema: TableSchema) -> str:
+def _spread_fix(part: Part, points: int, schema: TableSchema) -> str:
     """Return a declaration with a salt, or with a field that spreads in front."""
-    if any(each.derivation is not None for each in layout.parts):
+    parts = schema.row_layout.parts
+    others = [each.name for each in parts if each.derivation is None and _spreads(each, schema)]
+    if schema.packed_bytes:  # the cells of a period must have one salt
+        of = others[0] if others else "FIELD"
+        return f"put Salt(16, of={of}) first: __rowkey__ = rowkey(Salt(16, of={of}), ...)"
+    if any(each.derivation is not None for each in parts):
         return "put Salt(16) first: __rowkey__ = rowkey(Salt(16), ...)"
-    names = [each.name for each in layout.parts]
+    names = [each.name for each in parts]
     salted = f"__rowkey__ = rowkey({', '.join(['Salt(16)', *names])})"
-    others = [each.name for each in layout.parts if _spreads(each, schema)]
     if not others:
         return salted
     front = [*others[:1], *(name for name in names if name != others[0])]
     return (
-        f"{salted}, which reads a range of {part.name} in 16 scans; or, if reads name "
+        f"{salted}, which reads a range of {part.name} in {16 * points} scans; or, if reads name "
         f"{others[0]}: __rowkey__ = rowkey({', '.join(front)})"
     )
 
@@ -129,8 +133,8 @@ def _not_unique(target: LintTarget) -> Iterator[Remark]:
         "",
         f"nothing but {times[0]} ({codec.name}){with_} tells rows apart",
         f"two rows of one {_UNITS[codec.name]} have one key, and the second replaces the "
-        f"first: at {count_text(_WRITES_PER_SECOND)} writes a second {lost:.2%} of the rows are "
-        f"lost, {count_text(round(lost * target.rows))} of {count_text(target.rows)}",
+        f"first: at {count_text(_WRITES_PER_SECOND)} writes a second {100 * lost:.2f} % of the "
+        f"rows are lost, {count_text(round(lost * target.rows))} of {count_text(target.rows)}",
         f"add what makes rows different: {times[0]}_id: Key[UUID] = key(default_factory=uuid4)",
     )
 

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from hbase_orm.advise.remarks import LintRule, LintTarget, Remark
 from hbase_orm.advise.rising import is_rising
-from hbase_orm.advise.sizes import REGION_BYTES, count_text, row_bytes
+from hbase_orm.advise.sizes import ONLY_REGION_BYTES, count_text, row_bytes
 from hbase_orm.codecs import Codec
 from hbase_orm.codecs.fixed import Digits
 from hbase_orm.rowkey.leading import leading_bytes
@@ -53,8 +53,8 @@ def _idle(
     yield Remark(
         subject,
         f"{len(idle)} of {regions} regions can never hold a row: {what} begin with {leading}",
-        f"{used} regions share {count_text(target.rows)} rows, and one has {largest:.0%} of the "
-        f"possible keys; evenly split, each of {fewest} has {1 / fewest:.0%}",
+        f"{used} regions share {count_text(target.rows)} rows, and one has {100 * largest:.0f} % "
+        f"of the possible keys; evenly split, each of {fewest} has {100 / fewest:.3g} %",
         f"{fix % fewest}, which divides the possible keys evenly",
     )
 
@@ -69,8 +69,8 @@ def _one_region(target: LintTarget) -> Iterator[Remark]:
     yield Remark(
         "",
         f"row keys begin with {first.name}, whose bytes are spread, but the table has one region",
-        f"one server takes all writes until the region has 10 GiB: about "
-        f"{count_text(REGION_BYTES // row)} rows of {row} bytes or more; with 16 regions each "
+        f"one server takes all writes until HBase splits the region, at 256 MiB: about "
+        f"{count_text(ONLY_REGION_BYTES // row)} rows of {row} bytes or more; with 16 regions each "
         "takes 6.25 %",
         f'table=Table("{schema.table}", splits={HASH_REGIONS})',
     )

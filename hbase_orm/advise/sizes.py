@@ -14,6 +14,9 @@ CELL_BYTES: Final = 20
 REGION_BYTES: Final = 10 * 2**30
 """10 GiB: the default `hbase.hregion.max.filesize`, from which HBase splits a region."""
 
+ONLY_REGION_BYTES: Final = 2 * 128 * 2**20
+"""SteppingSplitPolicy: a table's only region splits at twice the flush size of 128 MiB."""
+
 _UNITS: Final = ("bytes", "kB", "MB", "GB", "TB", "PB")
 _THOUSAND: Final = 1000
 _SMALL: Final = 10

@@ -19,6 +19,7 @@ from hbase_orm.schema import TableSchema
 
 _GUIDE: Final = "HBase Reference Guide, Rowkey Design"
 _SECONDS_A_DAY: Final = 86_400
+_SHORTEST_S: Final = {"month": 28 * _SECONDS_A_DAY, "year": 365 * _SECONDS_A_DAY}
 _VALUES_A_BUCKET: Final = 4  # with fewer, some buckets have several times the values of others
 _SPREADING: Final = (SaltOf, BucketOf, HashOf)
 
@@ -29,13 +30,12 @@ def _random_salt(target: LintTarget) -> Iterator[Remark]:
     if not isinstance(derivation, RandomBucket):
         return
     count = len(derivation.numbers)
-    rest = ", ".join(part.name for part in layout.parts[1:])
     yield Remark(
         "",
         f"each row is in one of {count} buckets at random",
         f"a get asks for {count} keys instead of 1, and two programs that write one key at one "
-        f"time store it twice with a chance of {1 - 1 / count:.0%}",
-        f"__rowkey__ = rowkey(Salt({count}), {rest}): a computed bucket spreads as well",
+        f"time store it twice with a chance of {100 - 100 / count:.0f} %",
+        f"{_salted(target.schema, buckets=count)}: a computed bucket spreads as well",
     )
 
 
@@ -64,16 +64,30 @@ def _few_values(target: LintTarget) -> Iterator[Remark]:
     )
 
 
+def _salted(schema: TableSchema, otherwise: str = "...", *, buckets: int = 16) -> str:
+    """Return the row key with a salt in the stead of the first part.
+
+    Parts that are derived are shown as `...`, as they have no name that could be written.
+    """
+    behind = schema.row_layout.parts[1:]
+    is_plain = all(part.derivation is None for part in behind)
+    rest = ", ".join(part.name for part in behind) if is_plain else "..."
+    of = ""
+    if schema.packed_bytes:  # the cells of a period must have one salt
+        fields = [part.name for part in behind if part.derivation is None]
+        of = f", of={fields[0] if fields else '...'}"
+    return f"__rowkey__ = rowkey(Salt({buckets}{of}), {rest or otherwise})"
+
+
 def _of_more(first: Part, schema: TableSchema, of: str) -> str:
     others = [
         part.name
         for part in schema.layout.parts[1:]
         if part.derivation is None and part.name not in first.fields
     ]
-    rest = ", ".join(part.name for part in schema.layout.parts[1:])
     if not others:
         return f"leave it out, and put a field with many values in front of {of}"
-    return f"leave of= out, so that the whole key is hashed: __rowkey__ = rowkey(Salt(16), {rest})"
+    return f"leave of= out, so that the whole key is hashed: {_salted(schema)}"
 
 
 def _of_period(target: LintTarget) -> Iterator[Remark]:
@@ -86,24 +100,22 @@ def _of_period(target: LintTarget) -> Iterator[Remark]:
         return
     shortest_s = min(length or 0 for length in lengths_s)
     regions = len(schema.split_keys) + 1
-    rest = ", ".join(part.name for part in schema.layout.parts[1:])
     yield Remark(
         "",
         f"{first.name} is computed of {listed([part.name for part in first.inputs])}, which is the "
         f"same for {time_text(shortest_s)}",
         f"all writes of {time_text(shortest_s)} go to one bucket, in {one_of(regions)}; then the "
         "next one is hot",
-        f"compute it of something that differs from row to row: __rowkey__ = rowkey(Salt(16), "
-        f"{rest})",
+        f"compute it of something that differs from row to row: {_salted(schema)}",
     )
 
 
 def _period_s(part: Part) -> int | None:
     """Return for how many seconds a part keeps its value, if these are 60 or more; else None."""
     if isinstance(part.derivation, PeriodOf):
-        return {"hour": 3600, "day": _SECONDS_A_DAY}.get(
-            part.derivation.unit.name, 28 * _SECONDS_A_DAY
-        )
+        unit = part.derivation.unit
+        shortest_s = _SHORTEST_S.get(unit.name)
+        return shortest_s if unit.step is None else int(unit.step.total_seconds())
     if part.derivation is not None:
         return None
     codec = part.codec
@@ -128,13 +140,12 @@ def _hides_range(target: LintTarget) -> Iterator[Remark]:
     ]
     if not times:
         return
-    rest = ", ".join(part.name for part in schema.layout.parts[1:]) or ", ".join(times)
     yield Remark(
         "",
         f"the row key begins with a hash of {listed([part.name for part in first.inputs])}",
         f"a range of {times[0]} names no hash, so it reads all {count_text(target.rows)} rows; "
         "with Salt(16) it is 16 scans of the range",
-        f"__rowkey__ = rowkey(Salt(16), {rest})",
+        _salted(schema, ", ".join(times)),
     )
 
 

@@ -31,13 +31,13 @@ def _full_scan(target: StatementTarget) -> Iterator[Remark]:
             return  # the permission is not needed
     if statement.row_limit is not None and not statement.conditions:
         return  # the first rows of the table are a range
-    index = narrowing_index(statement, schema)
+    index, regions = narrowing_index(statement, schema), len(schema.split_keys) + 1
     yield Remark(
         target.text,
         "the statement reads the whole table"
         + ("" if target.plan is not None else ", and is refused"),
-        f"{count_text(target.rows)} rows are read in {len(schema.split_keys) + 1} regions, for "
-        "each answer",
+        f"{count_text(target.rows)} rows are read in {regions} region{'s' if regions > 1 else ''}, "
+        "for each answer",
         f"declare {index}"
         if index
         else f"compare the beginning of the row key: {schema.layout.behind[0].name}",

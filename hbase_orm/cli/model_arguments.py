@@ -99,7 +99,11 @@ def statement_option(name: str, *, help: str) -> _Decorator:  # noqa: A002 - as 
     """Return a decorator that adds an option for statements; its value is a tuple of statements."""
 
     def callback(_: click.Context, __: click.Parameter, texts: Sequence[str]) -> Any:
-        return tuple(_statement([text]) for text in texts)
+        try:
+            return tuple(_statement([text]) for text in texts)
+        except click.BadParameter as error:
+            error.param_hint = name
+            raise
 
     return click.option(
         name, "statements", multiple=True, callback=callback, metavar="MODULE:NAME", help=help

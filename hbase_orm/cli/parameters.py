@@ -1,14 +1,17 @@
-"""Types of arguments: row keys and times."""
+"""Types of arguments: row keys, times and numbers of rows."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Any
+from decimal import Decimal, InvalidOperation
+from typing import Any, Final
 
 import click
 
 from hbase_orm.errors import RowKeyError
 from hbase_orm.schema.typed_values import read_key
+
+_MOST: Final = 10**30 - 1  # Decimal reads 1e999999, whose int has a million digits
 
 
 class KeyType(click.ParamType):  # type: ignore[type-arg] # older click has no argument for it
@@ -50,5 +53,30 @@ class InstantType(click.ParamType):  # type: ignore[type-arg] # older click has 
         return at
 
 
+class CountType(click.ParamType):  # type: ignore[type-arg] # older click has no argument for it
+    """A whole number, which may be large: 5000000, 5_000_000 or 5e6."""
+
+    name = "number"
+
+    def __init__(self, least: int = -_MOST) -> None:
+        """Accept numbers from `least` on."""
+        self._least = least
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Return the number."""
+        try:
+            number = Decimal(value)
+        except InvalidOperation:
+            self.fail(f"{value!r} is not a number.", param, ctx)
+        is_small = number.is_finite() and abs(number) <= _MOST
+        if not is_small or number != number.to_integral_value():
+            self.fail(f"{value!r} is not a whole number of up to 30 digits.", param, ctx)
+        if number < self._least:
+            self.fail(f"{value!r} is not in the range x>={self._least}.", param, ctx)
+        return int(number)
+
+
+COUNT = CountType()
+POSITIVE = CountType(1)
 INSTANT = InstantType()
 KEY = KeyType()

@@ -10,6 +10,8 @@ The words of the reader:
   are stored, too), "signed" (two's complement), "float64" (the sorted form of doubles), "ieee" (4
   or 8 bytes), "either" (the bytes of False or of True), "text" (UTF-8), "raw", "instant" (a number
   of units since 1970), "late instant" (the largest long less that number) and "call" (a function).
+- *Kinds* of columns, by which it gathers values into the buffers of Arrow arrays: "number", both
+  forms of floats, "either", "text", "raw", "choice" (the place of a value among a few) and "value".
 - What is done *without a cell*: the field is "left out", or is "none"; or the row is "refused",
   which means that it is left to Python.
 """

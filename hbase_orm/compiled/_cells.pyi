@@ -7,8 +7,15 @@ FORMS: dict[str, int]
 ABSENT: dict[str, int]
 MOST: int
 SOURCE: int
+KINDS: dict[str, int]
+SIGNS: dict[str, int]
+SOURCES: dict[str, int]
+MOST_KEY_PARTS: int
+MOST_ROWS: int
 
 CellColumn: TypeAlias = tuple[bytes, str, str, str, int, bool, bool, int, Any]
+
+GatheredColumn: TypeAlias = tuple[str, int, str, int, bool, str, int | None, int | None, int, Any]
 
 def take_rows(
     data: bytes, position: int, most: int, rows: list[Any], row_type: type[Row]
@@ -54,3 +61,31 @@ class ValueReader:
         row_type: type[Row],
     ) -> None: ...
     def __call__(self, row: Row, context: Any = None) -> tuple[Any, ...]: ...
+
+class KeyReader:
+    def __init__(
+        self,
+        parts: tuple[tuple[str, int, int, int, frozenset[bytes] | None], ...],
+        values: CellReader,
+        fields: int,
+        plainly: Callable[..., tuple[Any, ...]],
+    ) -> None: ...
+    def __call__(self, key: bytes, context: Any = None) -> tuple[Any, ...]: ...
+
+class ColumnGatherer:
+    def __init__(
+        self,
+        columns: tuple[GatheredColumn, ...],
+        cells: CellReader,
+        keys: KeyReader | None,
+        decode_key: Callable[..., tuple[Any, ...]] | None,
+        misfits: tuple[type[BaseException], ...],
+        row_type: type[Row],
+        most: int,
+    ) -> None: ...
+    @property
+    def rows(self) -> int: ...
+    @property
+    def size_bytes(self) -> int: ...
+    def gather(self, rows: list[Row]) -> int: ...
+    def take(self) -> list[tuple[int, bytearray, bytearray | None, Any]]: ...

@@ -13,6 +13,7 @@ Every length is compared with the bytes that are there before anything is read. 
 of this form is left to the readers in Python, which also raise the errors.
 """
 
+from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_Resize
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.datetime cimport datetime_new, import_datetime
 from cpython.dict cimport PyDict_SetItem
@@ -20,7 +21,7 @@ from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from cpython.ref cimport Py_INCREF
 from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
 from cpython.unicode cimport PyUnicode_DecodeUTF8
-from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport qsort
 from libc.string cimport memchr, memcmp, memcpy
 
@@ -518,7 +519,7 @@ cdef class KeyReader:
             plainly: A function from a row key and a context to the results.
         """
         cdef int n
-        if len(parts) > MOST_PARTS or len(parts) != values._count:
+        if len(parts) > MOST_PARTS or len(parts) != values._count or fields > MOST_PARTS:
             raise ValueError("too many parts, or not one column for each")
         self._count = len(parts)
         self._values = values
@@ -555,18 +556,9 @@ cdef class KeyReader:
         cdef object value
         cdef list values = [None] * self._fields
         for n in range(self._count):
-            if self._framings[n] == FIXED:
-                if end - at < <Py_ssize_t>self._sizes[n]:
-                    return None
-                stop = at + self._sizes[n]
-            elif self._framings[n] == ENDED:
-                stop = <const uint8_t*>memchr(at, self._ends[n], end - at)
-                if stop == NULL or stop == at:
-                    return None
-            else:
-                stop = end
-                if stop == at:
-                    return None
+            stop = self._end_of(n, at, end)
+            if stop == NULL:
+                return None
             if self._allowed[n] is not None:
                 value = PyBytes_FromStringAndSize(<const char*>at, stop - at)
                 if value not in self._allowed[n]:
@@ -578,6 +570,44 @@ cdef class KeyReader:
                 values[self._places[n]] = value
             at = stop + 1 if self._framings[n] == ENDED else stop
         return tuple(values) if at == end else None
+
+    cdef bint _split(self, bytes key, Cell* parts) except -1:
+        """Find the bytes of each field of a row key; return whether the row key fits.
+
+        `parts` has room for `MOST_PARTS`; a field without bytes in the row key has no name there.
+        """
+        cdef const uint8_t* at = <const uint8_t*>PyBytes_AS_STRING(key)
+        cdef const uint8_t* end = at + PyBytes_GET_SIZE(key)
+        cdef const uint8_t* stop
+        cdef int n
+        for n in range(self._fields):
+            parts[n].name = NULL
+        for n in range(self._count):
+            stop = self._end_of(n, at, end)
+            if stop == NULL:
+                return False
+            if self._allowed[n] is not None:
+                if PyBytes_FromStringAndSize(<const char*>at, stop - at) not in self._allowed[n]:
+                    return False
+            if self._places[n] >= 0:
+                parts[self._places[n]].name = at
+                parts[self._places[n]].value = at
+                parts[self._places[n]].value_bytes = <uint32_t>(stop - at)
+            at = stop + 1 if self._framings[n] == ENDED else stop
+        return at == end
+
+    cdef const uint8_t* _end_of(self, int n, const uint8_t* at, const uint8_t* end) noexcept:
+        """Return where a part ends, or NULL if it does not fit."""
+        cdef const uint8_t* stop = end
+        if self._framings[n] == FIXED:
+            if end - at < <Py_ssize_t>self._sizes[n]:
+                return NULL
+            return at + self._sizes[n]
+        if self._framings[n] == ENDED:
+            stop = <const uint8_t*>memchr(at, self._ends[n], end - at)
+        if stop == at:
+            return NULL
+        return stop
 
 
 cdef int _by_name(const void* left, const void* right) noexcept nogil:
@@ -828,3 +858,467 @@ cdef class ValueReader:
             Py_INCREF(value)
             PyTuple_SET_ITEM(values, n, value)
         return values
+
+
+cdef enum Kind:
+    NUMBER = 0
+    SORTED_DOUBLE = 1
+    PLAIN_FLOAT = 2
+    BIT = 3
+    CHARACTERS = 4
+    BYTES = 5
+    CHOICE = 6
+    VALUE = 7
+
+KINDS = {
+    "number": NUMBER,
+    "float64": SORTED_DOUBLE,
+    "ieee": PLAIN_FLOAT,
+    "either": BIT,
+    "text": CHARACTERS,
+    "raw": BYTES,
+    "choice": CHOICE,
+    "value": VALUE,
+}
+
+cdef enum Sign:
+    UNSIGNED = 0
+    FLIPPED = 1
+    TWOS_COMPLEMENT = 2
+
+SIGNS = {"unsigned": UNSIGNED, "flipped": FLIPPED, "two's complement": TWOS_COMPLEMENT}
+
+cdef enum Source:
+    IN_CELL = 0
+    IN_KEY = 1
+    DECODED = 2
+
+SOURCES = {"cell": IN_CELL, "key": IN_KEY, "decoded key": DECODED}
+
+cdef enum:
+    # Offsets have 32 bits, and the bytes of a column stay below them by one row at least.
+    MOST_DATA = 0x3FFFFFFF
+
+MOST_ROWS = MOST_DATA // 8
+
+
+cdef bint _is_utf8(const uint8_t* at, Py_ssize_t size) noexcept nogil:
+    """Return whether bytes are UTF-8: the Unicode Standard, table 3-7."""
+    cdef const uint8_t* end = at + size
+    cdef uint64_t word
+    cdef uint8_t lead, low, high
+    cdef int more
+    while at < end:
+        if end - at >= 8:
+            memcpy(&word, at, 8)
+            if not word & <uint64_t>0x8080808080808080:
+                at += 8
+                continue
+        lead = at[0]
+        at += 1
+        if lead < 0x80:
+            continue
+        low, high = 0x80, 0xBF
+        if 0xC2 <= lead <= 0xDF:
+            more = 1
+        elif 0xE0 <= lead <= 0xEF:
+            more = 2
+            if lead == 0xE0:
+                low = 0xA0
+            elif lead == 0xED:
+                high = 0x9F
+        elif 0xF0 <= lead <= 0xF4:
+            more = 3
+            if lead == 0xF0:
+                low = 0x90
+            elif lead == 0xF4:
+                high = 0x8F
+        else:
+            return False
+        if end - at < more or at[0] < low or at[0] > high:
+            return False
+        at += 1
+        more -= 1
+        while more:
+            if at[0] & 0xC0 != 0x80:
+                return False
+            at += 1
+            more -= 1
+    return True
+
+
+cdef struct Gathered:
+    int kind
+    int source
+    Py_ssize_t place
+    uint32_t size
+    bint desc
+    int sign
+    bint is_bounded
+    int64_t least
+    int64_t last
+    uint32_t width
+    Py_ssize_t nulls
+    uint8_t* values
+    uint8_t* valid
+    int32_t* ends
+    Py_ssize_t capacity
+
+
+cdef class ColumnGatherer:
+    """Gathers the values of encoded rows into the buffers of Arrow arrays.
+
+    A row whose values do not fit is left to Python, as are rows that are not encoded. The kinds of
+    columns are `KINDS`: numbers, which are stored in any of the ways `SIGNS`; both forms of floats;
+    bits; text and bytes; the places of values among a few known ones; and values of Python.
+
+    The buffers are those of https://arrow.apache.org/docs/format/Columnar.html.
+    """
+
+    cdef Py_ssize_t _count
+    cdef Gathered* _columns
+    cdef CellReader _cells
+    cdef KeyReader _keys
+    cdef object _decode_key
+    cdef tuple _helpers
+    cdef tuple _misfits
+    cdef type _row_type
+    cdef Py_ssize_t _most
+    cdef Py_ssize_t _rows
+    cdef Py_ssize_t _size
+    cdef list _buffers
+
+    def __cinit__(self, tuple columns not None, CellReader cells not None, KeyReader keys,
+                  decode_key, tuple misfits not None, type row_type not None, Py_ssize_t most):
+        """Prepare.
+
+        Args:
+            columns: For each column its source and its place there, its kind, the number of bytes
+                of a stored value (0 for any), whether every bit is inverted, its sign, the smallest
+                and the largest number (both None for any), the bytes of a value in the array, and a
+                helper: the function to call, the bytes of False and of True, or the places of
+                values by their bytes.
+            cells: Finds the cells; a place in cells is one among its columns. Columns without a
+                cell are None, 0 or refused.
+            keys: Splits row keys for columns in the key; None if there are none.
+            decode_key: A function from a row key to its values, for columns in the decoded key;
+                None if there are none.
+            misfits: The exceptions of a function for bytes that do not fit.
+            row_type: The class of the rows that are gathered.
+            most: The most rows of an array.
+        """
+        cdef Py_ssize_t n
+        self._count = len(columns)
+        if most < 1 or most > MOST_ROWS:
+            raise ValueError("the number of rows")
+        self._columns = <Gathered*>PyMem_Malloc(max(1, self._count) * sizeof(Gathered))
+        if self._columns == NULL:
+            raise MemoryError
+        self._cells, self._keys, self._decode_key = cells, keys, decode_key
+        self._misfits, self._row_type, self._most = misfits, row_type, most
+        self._helpers = tuple(each[9] for each in columns)
+        for n in range(self._count):
+            source, place, kind, size, desc, sign, least, last, width, helper = columns[n]
+            self._columns[n].source = SOURCES[source]
+            self._columns[n].place = place
+            self._columns[n].kind = KINDS[kind]
+            self._columns[n].size = size
+            self._columns[n].desc = desc
+            self._columns[n].sign = SIGNS[sign]
+            self._columns[n].is_bounded = least is not None
+            self._columns[n].least = 0 if least is None else least
+            self._columns[n].last = 0 if last is None else last
+            self._columns[n].width = width
+            self._check(n)
+        self._start()
+
+    cdef _check(self, Py_ssize_t n):
+        """Raise an error for a column that would be read or written beyond its bytes."""
+        cdef Gathered* column = &self._columns[n]
+        cdef Py_ssize_t places
+        if column.source == IN_CELL:
+            places = self._cells._count
+        elif column.source == IN_KEY:
+            if self._keys is None:
+                raise ValueError("a column in a key that is not split")
+            places = self._keys._fields
+        else:
+            places = 1 << 30  # it is looked up in a tuple
+            if self._decode_key is None or column.kind != VALUE:
+                raise ValueError("a column in a key that is not decoded")
+        if column.place < 0 or column.place >= places:
+            raise ValueError("a column without a place")
+        if column.kind == NUMBER and not (
+            1 <= column.size <= 8 and column.width in (1, 2, 4, 8)
+        ):
+            raise ValueError("a number of another size")
+        if column.kind == SORTED_DOUBLE and column.size != 8:
+            raise ValueError("a double of another size")
+        if column.kind == PLAIN_FLOAT and column.size not in (4, 8):
+            raise ValueError("a float of another size")
+        if column.kind == CHOICE and column.width not in (1, 2, 4):
+            raise ValueError("places of another size")
+        if column.kind == BIT:
+            false, true = self._helpers[n]
+            if len(<bytes>false) != column.size or len(<bytes>true) != column.size:
+                raise ValueError("bits of another size")
+
+    def __dealloc__(self):
+        PyMem_Free(self._columns)
+
+    cdef _start(self):
+        """Allocate the buffers of arrays without rows."""
+        cdef Py_ssize_t n, bits = (self._most + 7) // 8
+        cdef Gathered* column
+        self._rows = self._size = 0
+        self._buffers = []
+        for n in range(self._count):
+            column = &self._columns[n]
+            column.nulls = 0
+            column.values, column.ends, column.capacity = NULL, NULL, 0
+            valid = bytearray(bits)
+            column.valid = <uint8_t*>PyByteArray_AS_STRING(valid)
+            ends, values = None, None
+            if column.kind == VALUE:
+                values = []
+            elif column.kind == CHARACTERS or column.kind == BYTES:
+                ends = bytearray(4 * (self._most + 1))
+                column.ends = <int32_t*><void*>PyByteArray_AS_STRING(ends)
+                values = bytearray()
+            elif column.kind == BIT:
+                values = bytearray(bits)
+            else:
+                values = bytearray(_width(column) * self._most)
+            if column.kind != VALUE:
+                column.values = <uint8_t*>PyByteArray_AS_STRING(values)
+            self._buffers.append([valid, ends, values])
+
+    @property
+    def rows(self):
+        """The number of rows that were gathered."""
+        return self._rows
+
+    @property
+    def size_bytes(self):
+        """The size of the cells of the gathered rows."""
+        return self._size
+
+    def gather(self, list rows not None):
+        """Gather rows until one does not fit, or there is no room for more.
+
+        Returns:
+            The number of rows that were gathered.
+        """
+        cdef Py_ssize_t n, done
+        cdef object row
+        cdef bytes encoded
+        for done in range(len(rows)):
+            row = rows[done]
+            if self._rows >= self._most or type(row) is not self._row_type:
+                return done
+            encoded = row.encoded
+            if not self._gather(row, encoded):
+                for n in range(self._count):
+                    if self._columns[n].kind == VALUE:
+                        del self._buffers[n][2][self._rows:]
+                return done
+            self._rows += 1
+            self._size += PyBytes_GET_SIZE(encoded)
+        return len(rows)
+
+    cdef bint _gather(self, object row, bytes encoded) except -1:
+        """Write the values of one row behind the others; return whether all of them fit."""
+        cdef Cell[MOST_COLUMNS] cells
+        cdef Cell[MOST_PARTS] parts
+        cdef Cell* cell
+        cdef tuple decoded = ()
+        cdef Py_ssize_t n
+        cdef Gathered* column
+        if not self._cells._find(encoded, cells):
+            return False
+        if self._keys is not None and not self._keys._split(row.key, parts):
+            return False
+        if self._decode_key is not None:
+            decoded = self._decode_key(row.key, None)
+        for n in range(self._count):
+            column = &self._columns[n]
+            if column.source == DECODED:
+                (<list>self._buffers[n][2]).append(decoded[column.place])
+                continue
+            cell = &parts[column.place] if column.source == IN_KEY else &cells[column.place]
+            if cell.name == NULL:
+                if column.source == IN_KEY:
+                    return False
+                if self._cells._columns[column.place].absent == ZERO:
+                    self._write_zero(n)
+                else:
+                    self._write_null(n)
+            elif not self._write(n, cell.value, cell.value_bytes):
+                return False
+        # Only now, because a row that does not fit is written over by the next one.
+        for n in range(self._count):
+            column = &self._columns[n]
+            if column.kind != VALUE and not _bit(column.valid, self._rows):
+                column.nulls += 1
+        return True
+
+    cdef _write_null(self, Py_ssize_t n):
+        cdef Gathered* column = &self._columns[n]
+        _set_bit(column.valid, self._rows, False)
+        if column.kind == VALUE:
+            (<list>self._buffers[n][2]).append(None)
+        elif column.ends != NULL:
+            column.ends[self._rows + 1] = column.ends[self._rows]
+        elif column.kind == BIT:
+            _set_bit(column.values, self._rows, False)
+        else:
+            self._write_bits(column, 0)
+
+    cdef _write_zero(self, Py_ssize_t n):
+        """Write 0 to a column of numbers, or of values of Python."""
+        cdef Gathered* column = &self._columns[n]
+        _set_bit(column.valid, self._rows, True)
+        if column.kind == VALUE:
+            (<list>self._buffers[n][2]).append(0)
+        elif column.kind == NUMBER:
+            self._write_bits(column, 0)
+        else:
+            raise ValueError("a column without a zero")
+
+    cdef void _write_bits(self, Gathered* column, uint64_t bits) noexcept:
+        """Write the lowest bytes of a number, in the order of this machine."""
+        cdef uint32_t width = _width(column)
+        cdef uint8_t byte
+        cdef uint16_t short_bits
+        cdef uint32_t half
+        if width == 8:
+            (<uint64_t*>column.values)[self._rows] = bits
+        elif width == 4:
+            half = <uint32_t>bits
+            (<uint32_t*>column.values)[self._rows] = half
+        elif width == 2:
+            short_bits = <uint16_t>bits
+            (<uint16_t*>column.values)[self._rows] = short_bits
+        else:
+            byte = <uint8_t>bits
+            column.values[self._rows] = byte
+
+    cdef bint _write(self, Py_ssize_t n, const uint8_t* at, uint32_t size) except -1:
+        """Write a value behind the others of its column; return whether it fits."""
+        cdef Gathered* column = &self._columns[n]
+        cdef uint64_t bits
+        cdef int64_t number
+        cdef object helper, value
+        if column.size and size != column.size:
+            return False
+        _set_bit(column.valid, self._rows, True)
+        if column.kind == CHARACTERS or column.kind == BYTES:
+            if column.kind == CHARACTERS and not _is_utf8(at, size):
+                return False
+            return self._append(n, at, size)
+        if column.kind == BIT:
+            helper = self._helpers[n]
+            if memcmp(at, PyBytes_AS_STRING(<bytes>helper[0]), size) == 0:
+                _set_bit(column.values, self._rows, False)
+                return True
+            _set_bit(column.values, self._rows, True)
+            return memcmp(at, PyBytes_AS_STRING(<bytes>helper[1]), size) == 0
+        if column.kind == CHOICE or column.kind == VALUE:
+            value = PyBytes_FromStringAndSize(<const char*>at, size)
+            if column.kind == VALUE:
+                try:
+                    (<list>self._buffers[n][2]).append(self._helpers[n](value))
+                except self._misfits:
+                    return False
+                return True
+            value = (<dict>self._helpers[n]).get(value)
+            if value is None:
+                return False
+            self._write_bits(column, <uint64_t>value)
+            return True
+        bits = _number(at, size)
+        if column.desc:
+            bits = ~bits
+            if size < 8:
+                bits &= (<uint64_t>1 << (8 * size)) - 1
+        if column.kind == SORTED_DOUBLE:
+            self._write_bits(column, bits ^ SIGN if bits & SIGN else ~bits)
+            return True
+        if column.kind == PLAIN_FLOAT:
+            self._write_bits(column, bits)
+            return True
+        if column.sign == FLIPPED:
+            # Of fewer than 8 bytes, the number is as small as it is stored.
+            if size < 8:
+                bits -= <uint64_t>1 << (8 * size - 1)
+            else:
+                bits ^= SIGN
+        elif column.sign == TWOS_COMPLEMENT and size < 8 and bits >> (8 * size - 1):
+            bits -= <uint64_t>1 << (8 * size)
+        if column.is_bounded:
+            number = <int64_t>bits
+            if column.sign == UNSIGNED and bits & SIGN:
+                return False
+            if number < column.least or number > column.last:
+                return False
+        self._write_bits(column, bits)
+        return True
+
+    cdef bint _append(self, Py_ssize_t n, const uint8_t* at, uint32_t size) except -1:
+        """Append bytes to the data of a column; return whether there is room."""
+        cdef Gathered* column = &self._columns[n]
+        cdef Py_ssize_t used = column.ends[self._rows]
+        cdef Py_ssize_t needed = used + size
+        cdef Py_ssize_t capacity
+        if needed > MOST_DATA:
+            return False
+        if needed > column.capacity:
+            capacity = max(needed, 2 * column.capacity, 4096)
+            values = self._buffers[n][2]
+            PyByteArray_Resize(values, capacity)
+            column.values = <uint8_t*>PyByteArray_AS_STRING(values)
+            column.capacity = capacity
+        memcpy(column.values + used, at, size)
+        column.ends[self._rows + 1] = <int32_t>needed
+        return True
+
+    def take(self):
+        """Return the buffers of the gathered columns, and start again.
+
+        Returns:
+            For each column: the number of its nulls; its validity; the offsets, or None; and its
+            values, which are a list for values of Python.
+        """
+        cdef Py_ssize_t n
+        cdef list taken = []
+        for n in range(self._count):
+            valid, ends, values = self._buffers[n]
+            PyByteArray_Resize(valid, (self._rows + 7) // 8)
+            if ends is not None:
+                PyByteArray_Resize(values, self._columns[n].ends[self._rows])
+                PyByteArray_Resize(ends, 4 * (self._rows + 1))
+            elif self._columns[n].kind == BIT:
+                PyByteArray_Resize(values, (self._rows + 7) // 8)
+            elif self._columns[n].kind != VALUE:
+                PyByteArray_Resize(values, self._rows * _width(&self._columns[n]))
+            taken.append((self._columns[n].nulls, valid, ends, values))
+        self._start()
+        return taken
+
+
+cdef inline uint32_t _width(Gathered* column) noexcept nogil:
+    """Return the bytes of a number in the array."""
+    if column.kind == PLAIN_FLOAT or column.kind == SORTED_DOUBLE:
+        return column.size
+    return column.width
+
+
+cdef inline bint _bit(const uint8_t* bits, Py_ssize_t place) noexcept nogil:
+    return (bits[place >> 3] >> (place & 7)) & 1
+
+
+cdef inline void _set_bit(uint8_t* bits, Py_ssize_t place, bint value) noexcept nogil:
+    if value:
+        bits[place >> 3] |= <uint8_t>(1 << (place & 7))
+    else:
+        bits[place >> 3] &= <uint8_t>~(1 << (place & 7))

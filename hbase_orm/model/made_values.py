@@ -19,18 +19,23 @@ _START: Final = datetime(2026, 1, 1, tzinfo=UTC)
 _SECONDS_OF_DAY: Final = 86_400
 _DIGEST_BYTES: Final = 16
 _IPV4_NETWORK: Final = 10 << 24
+_IPV4_ADDRESSES: Final = 1 << 32
 _IPV6_NETWORK: Final = 0xFD << 120
+_LONGEST_S: Final = int((datetime.max.replace(tzinfo=UTC) - _START).total_seconds())
+"""From the first made-up time to the last one that Python knows; later ones begin again."""
+
+_MANY: Final = 1_000_000_000  # values of types that hold some four bytes
 
 _MAKERS: Final[dict[type, Callable[[int], Any]]] = {
     bool: lambda n: n % 2 == 1,
     float: float,
     Decimal: Decimal,
-    datetime: lambda n: _START + timedelta(seconds=n),
-    date: lambda n: _START.date() + timedelta(days=n),
+    datetime: lambda n: _START + timedelta(seconds=n % _LONGEST_S),
+    date: lambda n: _START.date() + timedelta(days=n % (_LONGEST_S // _SECONDS_OF_DAY)),
     time: lambda n: (_START + timedelta(seconds=n % _SECONDS_OF_DAY)).time(),
-    timedelta: lambda n: timedelta(seconds=n),
+    timedelta: lambda n: timedelta(seconds=n % _LONGEST_S),
     UUID: lambda n: UUID(bytes=_digest(n, _DIGEST_BYTES)),
-    IPv4Address: lambda n: IPv4Address(_IPV4_NETWORK + n),
+    IPv4Address: lambda n: IPv4Address((_IPV4_NETWORK + n) % _IPV4_ADDRESSES),
     IPv6Address: lambda n: IPv6Address(_IPV6_NETWORK + n),
 }
 
@@ -90,7 +95,7 @@ def made_arguments(model: Any, number: int, given: Mapping[str, Any]) -> dict[st
 
 def _candidates(name: str, codec: Codec[Any], number: int) -> Iterator[Any]:
     """Yield the usual value, then smaller ones, which validators are likelier to accept."""
-    for smaller in (number, number % 100, 1 + number % 10, number % 2):
+    for smaller in (number, number % _MANY, number % 100, 1 + number % 10, number % 2):
         value = _numbered(name, codec, smaller)
         if value is not None:
             yield value

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from abc import ABCMeta
+from typing import TYPE_CHECKING, Protocol
 
 from hbase_orm.model.descriptions import class_text
 
@@ -23,12 +24,8 @@ else:
             """Return the class with its table, row key, fields and indexes, in one line."""
             return class_text(self) or super().__repr__()
 
-        # Protocols and abstract classes ask Python code which objects are theirs; models do not.
-
-        def __instancecheck__(self, instance: Any) -> bool:
-            """Return whether an object is one of the class or of a subclass."""
-            return type.__instancecheck__(self, instance)
-
-        def __subclasscheck__(self, subclass: type) -> bool:
-            """Return whether a class is the class itself or a subclass."""
-            return type.__subclasscheck__(self, subclass)
+        # The type of protocols refuses a generic model. To find which objects are of a class, it
+        # calls code in Python, and so does that of abstract classes.
+        __new__ = ABCMeta.__new__
+        __instancecheck__ = type.__instancecheck__
+        __subclasscheck__ = type.__subclasscheck__

@@ -21,11 +21,13 @@ from hbase_orm.query.plans.plans import (
     TablesPlan,
 )
 from hbase_orm.query.statements.aggregates import Aggregate, Grouping
+from hbase_orm.query.statements.argument_checks import positive
 from hbase_orm.query.statements.clauses import (
     ANY_INDEX,
     ROWS_ONLY,
     AnyIndex,
     OnCorrupt,
+    Selection,
     Sort,
 )
 from hbase_orm.query.statements.named_values import named_values_of
@@ -49,6 +51,7 @@ __all__ = [
     "SaltedScanPlan",
     "ScanPlan",
     "Select",
+    "Selection",
     "Shapes",
     "Sort",
     "TablesPlan",
@@ -64,5 +67,6 @@ __all__ = [
     "named_values_of",
     "names_in",
     "plan",
+    "positive",
     "select",
 ]

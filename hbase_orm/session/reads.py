@@ -21,9 +21,12 @@ from hbase_orm.execute import CorruptRows
 from hbase_orm.model import Model
 from hbase_orm.model.fields.deferring import deferred_among
 from hbase_orm.ops import Protocol, Row, offline_result
-from hbase_orm.query import ROWS_ONLY, EmptyPlan, OnCorrupt, Plan, Select
+from hbase_orm.query import ROWS_ONLY, EmptyPlan, OnCorrupt, Plan, Select, positive
 from hbase_orm.reading.analyze import analyzed
 from hbase_orm.reading.by_key import made_of, rows_with_keys, several_keys
+from hbase_orm.reading.columnar.arrow_columns import Types, check_has_columns, columns_of
+from hbase_orm.reading.columnar.batch_reader import batch_reader
+from hbase_orm.reading.columnar.record_batches import record_batches, schema_of
 from hbase_orm.reading.history import CellVersion, StoredCell, history_of, stored_cells
 from hbase_orm.reading.pages import Page, page_request
 from hbase_orm.reading.related_objects import Load, loader, with_related
@@ -142,6 +145,24 @@ class Reader:
         check_statement(stmt)
         corrupt = self._corrupt_rows(stmt.model, stmt.corrupt_rule)
         return self._selected(stmt, corrupt, partial(with_after_load, stmt), reports=True)
+
+    def arrow(self, stmt: Select[Any], batch_rows: int, types: Types) -> Any:
+        """Return a `pyarrow.RecordBatchReader` of the results of the statement."""
+        check_statement(stmt)
+        check_has_columns(stmt)
+        positive("arrow", batch_rows)
+        bound, runtime = self._used(stmt), self._runtime
+        columns = columns_of(stmt, bound, types)
+        chosen = runtime.run(planned(stmt, bound, runtime.writer))
+        runtime.show_statement(stmt)
+        corrupt = self._corrupt_rows(stmt.model, stmt.corrupt_rule)
+        read = read_of(stmt, chosen, bound, runtime.writer, corrupt)
+        pages = runtime.read(read.rows, read.after_report(corrupt))
+        batches = record_batches(
+            pages, bound, stmt, columns, batch_rows=batch_rows, corrupt=corrupt
+        )
+        stream = Stream[Any](batches, pages.close, read.staleness, of=stmt, corrupt=corrupt)
+        return batch_reader(stream, schema_of(columns))
 
     def page(self, stmt: Select[T], size: int, token: str | None) -> Page[T]:
         """Return one page of the objects that the statement selects, with the next page's token."""

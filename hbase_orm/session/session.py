@@ -22,6 +22,7 @@ from hbase_orm.reading.history import CellVersion, StoredCell
 from hbase_orm.reading.pages import Page
 from hbase_orm.reading.stream import Stream
 from hbase_orm.schema import Expr
+from hbase_orm.session.arrow_reads import ArrowReads
 from hbase_orm.session.flushing import Flush
 from hbase_orm.session.immediate import ImmediateWrites
 from hbase_orm.session.pending import PendingWrites
@@ -35,7 +36,7 @@ M = TypeVar("M", bound=Model)
 T = TypeVar("T")
 
 
-class Session(ImmediateWrites):
+class Session(ArrowReads, ImmediateWrites):
     """Reads and writes objects of models; `engine.session()` returns a new session.
 
     As a context manager, a session flushes at the end of the `with` block and closes. After an

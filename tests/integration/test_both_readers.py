@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, reject, settings
 from hypothesis import strategies as st
 
-from hbase_orm import Engine, connect, select
+from hbase_orm import Engine, Select, Session, connect, select
 from hbase_orm.compiled import compiled_cells
 from hbase_orm.errors import HBaseORMError, ValidationError
 from hbase_orm.gateway.thrift.decoding import protocols
@@ -18,6 +18,7 @@ from hbase_orm.gateway.thrift.decoding.row_patterns import RowPatterns
 from hbase_orm.testing import RealHBase
 from tests.property.random_models import Declared, models, rows
 
+pytest.importorskip("pyarrow")
 pytestmark = [
     pytest.mark.hbase,
     pytest.mark.skipif(compiled_cells is None, reason="it was not built"),
@@ -49,7 +50,17 @@ def seen(engine: Engine, model: Any) -> object:
             [repr(each) for each in session.stream(select(field).allow_full_scan())]
             for field in fields
         ]
-    return objects, values
+        return objects, values, columns_of(session, every)
+
+
+def columns_of(session: Session, stmt: Select[Any]) -> object:
+    """Return the statement's Arrow table, or the error of a value that does not fit."""
+    try:
+        table = session.arrow(stmt).read_all()
+    except HBaseORMError as error:
+        return str(error)
+    table.validate(full=True)
+    return str(table.schema), repr(table.to_pylist())
 
 
 def check_models(engines: tuple[Engine, Engine], count: int) -> None:

@@ -86,6 +86,21 @@ def dropped(session: Session, stmt: Select[Any]) -> None:
     assert session.get(stmt.model, group="none", n=1) is None  # a read closes what was dropped
 
 
+def closed_with_columns(session: Session, stmt: Select[Any]) -> None:
+    pytest.importorskip("pyarrow")
+    with session.arrow(stmt, batch_rows=1) as reader:
+        assert reader.read_next_batch().num_rows == 1
+
+
+def dropped_with_columns(session: Session, stmt: Select[Any]) -> None:
+    pytest.importorskip("pyarrow")
+    reader = session.arrow(stmt, batch_rows=1)
+    reader.read_next_batch()
+    del reader
+    gc.collect()
+    assert session.get(stmt.model, group="none", n=1) is None
+
+
 def limited(session: Session, stmt: Select[Any]) -> None:
     assert len(session.all(stmt.limit(3))) == 3
 
@@ -94,7 +109,13 @@ def paged(session: Session, stmt: Select[Any]) -> None:
     assert len(session.page(stmt, size=3).items) == 3
 
 
-@pytest.mark.parametrize("leave", [closed, left_by_an_error, dropped, limited, paged])
+@pytest.mark.parametrize(
+    "leave",
+    [
+        *(closed, left_by_an_error, dropped, limited, paged),
+        *(closed_with_columns, dropped_with_columns),
+    ],
+)
 @pytest.mark.parametrize("kind", STATEMENTS)
 def test_every_scanner_that_was_opened_is_closed_once_and_dead(
     engine: Engine, kind: str, leave: Callable[[Session, Select[Any]], None]

@@ -22,7 +22,7 @@ LIBRARY = Path(hbase_orm.__file__).parent
 SLOW = frozenset(
     {
         *("click", "docker", "happybase", "hypothesis", "importlib.metadata", "msgspec"),
-        *("testcontainers", "thriftpy2", "yaml"),
+        *("pyarrow", "testcontainers", "thriftpy2", "yaml"),
     }
 )
 

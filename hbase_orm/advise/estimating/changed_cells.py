@@ -29,7 +29,8 @@ class ChangedCells:
 
     Attributes:
         named: The columns with a declared name: names of dynamic columns are data.
-        packable: The columns that could stand in one cell: no counter, and none of an index.
+        packable: The columns that could stand in one cell: two or more of a family, no counter, and
+            none of an index.
         numeric: The columns of which every value is a whole number as text, on average longer than
             in binary.
     """
@@ -44,7 +45,7 @@ class ChangedCells:
         plain = {each.column for each in schema.columns}
         indexed = {each.column for index in schema.indexes for each in index.columns}
         named = {each.column for each in schema.column_by_name.values()}
-        return cls(frozenset(named), frozenset(plain - indexed), _numeric_columns(cells))
+        return cls(frozenset(named), _packable(plain - indexed), _numeric_columns(cells))
 
     def with_short_names(self, cells: list[FileCell]) -> list[FileCell]:
         """Return the cells with families and declared qualifiers of one letter."""
@@ -89,6 +90,14 @@ class ChangedCells:
         if any(len(each.row) <= SHORTER_BYTES for each in cells):
             return cells
         return [each._replace(row=each.row[SHORTER_BYTES:]) for each in cells]
+
+
+def _packable(columns: Iterable[bytes]) -> frozenset[bytes]:
+    """Return the columns that have another one in their family."""
+    of_family: dict[bytes, list[bytes]] = {}
+    for each in columns:
+        of_family.setdefault(each.partition(b":")[0], []).append(each)
+    return frozenset(each for several in of_family.values() if len(several) > 1 for each in several)
 
 
 def _short_names() -> Iterable[bytes]:

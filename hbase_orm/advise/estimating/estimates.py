@@ -23,7 +23,12 @@ from hbase_orm.advise.estimating.samples import (
     table_sample,
 )
 from hbase_orm.advise.estimating.savings import Saving, savings_of
-from hbase_orm.advise.estimating.store_files import BlockSample, FileSize, sample_blocks
+from hbase_orm.advise.estimating.store_files import (
+    BlockSample,
+    FileSize,
+    measured_compression,
+    sample_blocks,
+)
 from hbase_orm.advise.estimating.stored_cells import FileCell, cells_of
 from hbase_orm.errors import ConfigurationError, SchemaError
 from hbase_orm.model import Model
@@ -50,8 +55,8 @@ class FamilyEstimate:
     Attributes:
         family: The name of the family.
         encoding: The block encoding that it is declared with.
-        compression: The compression that it is declared with, or GZ in its place if that is none of
-            those that are measured.
+        compression: The compression that is measured: GZ in the place of all others.
+        declared_compression: The compression that it is declared with.
         cells: The number of cells.
         plain_bytes: All cells as `KeyValue`, without block encoding and compression.
         key_bytes: What of `plain_bytes` are row keys.
@@ -66,6 +71,7 @@ class FamilyEstimate:
     family: str
     encoding: str
     compression: str
+    declared_compression: str
     cells: float
     plain_bytes: float
     key_bytes: float
@@ -78,7 +84,7 @@ class FamilyEstimate:
 
     @property
     def file_bytes(self) -> float:
-        """The size of the store files as declared."""
+        """The size of the store files as declared, with GZ for all compressions."""
         return self.files[self.encoding, self.compression].total
 
 
@@ -192,8 +198,8 @@ def estimate(
         values: Values of fields in place of made-up ones, or functions that get the row's number.
 
     Raises:
-        ConfigurationError: A number is impossible; the sample cannot be read, or does not fit the
-            model; or values of a field cannot be made up.
+        ConfigurationError: A number is impossible; the sample cannot be read, does not fit the
+            model, or has two rows with one row key; or values of a field cannot be made up.
         SchemaError: The model is the base of record types; or it has a table for each period, and a
             sample of them is asked for.
         GatewayError: The table cannot be read.
@@ -219,7 +225,7 @@ def estimate(
         source = sample.name
         samples = csv_sample(model, sample, rows=wanted, rows_per_s=writes_per_s)
     tables = tuple(_table(each, count, is_old=is_old) for each in samples)
-    entries = sum(each.rows * len(each.families) for each in tables) * WAL_ENTRY_BYTES
+    entries = sum(each.rows for each in tables) * WAL_ENTRY_BYTES
     logged = sum(family.wal_bytes for table in tables for family in table.families) + entries
     return SizeEstimate(
         model=model.__name__,
@@ -232,7 +238,9 @@ def estimate(
         savings=savings_of(
             model.__schema__, samples, count, most_cells=MOST_CELLS // 2, is_old=is_old
         ),
-        notes=tuple(notes_of(model, samples, sample, values or {})),
+        notes=tuple(
+            notes_of(model, samples, sample, values or {}, rows=count, rows_per_s=writes_per_s)
+        ),
     )
 
 
@@ -261,7 +269,8 @@ def _family(
     return FamilyEstimate(
         family=described.name.decode(),
         encoding=described.block_encoding,
-        compression="NONE" if described.compression == "NONE" else "GZ",
+        compression=measured_compression(described.compression),
+        declared_compression=described.compression,
         cells=len(cells) * scale,
         plain_bytes=sum(each.size_bytes for each in cells) * scale,
         key_bytes=sum(len(each.row) for each in cells) * scale,

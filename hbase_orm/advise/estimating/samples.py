@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from math import gcd
 from pathlib import Path
 from typing import Any, Final
 
-from hbase_orm.advise.estimating.csv_objects import csv_arguments
+from hbase_orm.advise.estimating.csv_objects import csv_objects, key_values
 from hbase_orm.advise.estimating.spread_rows import read_rows, spread_rows
 from hbase_orm.advise.estimating.write_numbers import (
     numbers_of_batches,
@@ -16,13 +17,15 @@ from hbase_orm.advise.estimating.write_numbers import (
     numbers_of_single_writes,
 )
 from hbase_orm.binding.url import EngineOptions
-from hbase_orm.errors import ConfigurationError
+from hbase_orm.errors import ConfigurationError, FlushError
 from hbase_orm.gateway.memory.gateway import MemoryGateway
 from hbase_orm.index.catalog.catalog import CATALOG_TABLE
+from hbase_orm.index.entries.index_entries import index_target
 from hbase_orm.model import Model
+from hbase_orm.model.declare.placement import record_type_test
 from hbase_orm.model.made_values import made_arguments
 from hbase_orm.ops import DescribeTable, FamilyDescriptor, KeyRange, ListTables, Row, ask
-from hbase_orm.schema import GUARD_FAMILY
+from hbase_orm.schema import GUARD_FAMILY, TableSchema
 from hbase_orm.session.engine import Engine, runtime_of, schema_in_use
 
 DEFAULT_SAMPLE_ROWS: Final = 5_000
@@ -35,6 +38,7 @@ _START_MS: Final = 1_767_225_600_000  # 2026-01-01: a fixed time, so that two ru
 _MS: Final = timedelta(milliseconds=1)
 _FLUSHED_ROWS: Final = 1_000
 _MOST_ROWS: Final = 1 << 31
+_CYCLES: Final = 2 * 3 * 5 * 7 * 11 * 13
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,19 +105,33 @@ def made_up_sample(
         rows_per_s: How many rows are written in a second.
 
     Raises:
-        ConfigurationError: Values of a field cannot be made.
+        ConfigurationError: Values of a field cannot be made, or do not tell so many rows apart.
     """
     # The objects of a model with a table for each period stay within a few periods.
-    step = 1 if model.__schema__.layout.table_period else max(1, of_rows // rows)
+    step = 1 if model.__schema__.layout.table_period else _step(of_rows // rows)
     try:
-        arguments = [made_arguments(model, 1 + n * step, values) for n in range(rows)]
+        objects = [model(**made_arguments(model, 1 + n * step, values)) for n in range(rows)]
+        _refuse_equal_keys(objects)
+        return _stored(model, objects, rows_per_s / step)
     except ConfigurationError as error:
         raise ConfigurationError(
             error.text,
             **error.details,
             fix="give rows as a CSV file (--sample FILE), or sample the table (--sample table)",
         ) from error
-    return _stored(model, arguments, rows_per_s / step)
+
+
+def _refuse_equal_keys(objects: Sequence[Model]) -> None:
+    if len(set(map(key_values, objects))) < len(objects):
+        raise ConfigurationError("made-up rows have one row key", model=type(objects[0]).__name__)
+
+
+def _step(most: int) -> int:
+    """Return a step between the numbers of objects, with which values of small cycles differ.
+
+    A step of 200 would give each object the same one of 4, 10 or 100 values.
+    """
+    return next((each for each in range(most, 1, -1) if gcd(each, _CYCLES) == 1), 1)
 
 
 def csv_sample(
@@ -127,19 +145,24 @@ def csv_sample(
         ConfigurationError: The file cannot be read, lacks a field, or has a value that does not
             fit; the error names the line.
     """
-    return _stored(model, csv_arguments(model, path, rows), rows_per_s)
+    return _stored(model, csv_objects(model, path, rows), rows_per_s)
 
 
 def table_sample(engine: Engine, model: type[Model], *, rows: int) -> list[TableSample]:
     """Return rows of the model's real tables: neighbours, from every region.
 
     Raises:
-        ConfigurationError: The table has no rows.
+        ConfigurationError: The table has no rows of the model.
+        CorruptRowError: The entries of a row cannot be computed.
         GatewayError: A request failed.
     """
-    samples = []
+    samples: list[TableSample] = []
+    is_own = record_type_test(model)
     for table, index in _tables(engine, model):
         read = runtime_of(engine).run_as_is(spread_rows(table, rows))
+        if not index and is_own is not None:
+            own = ([row for row in each if is_own(row.key)] for each in read)
+            read = [each for each in own if each]
         if not read and not index:
             raise ConfigurationError(
                 "the table has no rows to sample",
@@ -149,10 +172,22 @@ def table_sample(engine: Engine, model: type[Model], *, rows: int) -> list[Table
         stretches = tuple(map(tuple, read))
         families = _families(engine, table)
         is_unique = _is_unique(model, index)
+        share = _entries_of_row(schema_in_use(engine, model), index, samples[0]) if index else 1.0
         samples.append(
-            TableSample(table, index, families, stretches, 1.0, is_unique, is_thinned=True)
+            TableSample(table, index, families, stretches, share, is_unique, is_thinned=True)
         )
     return samples
+
+
+def _entries_of_row(schema: TableSchema, index: str, rows: TableSample) -> float:
+    """Return how many entries of an index a row has, on average: None has no entry."""
+    described = next(each for each in schema.indexes if each.name == index)
+    entry_keys = index_target(schema, described).entry_keys
+    entries = (
+        entry_keys(row.key, {column: value for column, (value, _) in row.cells.items()})
+        for row in rows.rows
+    )
+    return sum(map(len, entries)) / len(rows.rows)
 
 
 def _tables(engine: Engine, model: type[Model]) -> list[tuple[str, str]]:
@@ -168,21 +203,27 @@ def _families(engine: Engine, table: str) -> tuple[FamilyDescriptor, ...]:
     return runtime_of(engine).run_as_is(ask(DescribeTable(table))).families
 
 
-def _stored(
-    model: type[Model], arguments: Iterable[dict[str, Any]], rows_per_s: float
-) -> list[TableSample]:
-    """Save objects in memory, and return what the library stores, guards included."""
+def _stored(model: type[Model], objects: Sequence[Model], rows_per_s: float) -> list[TableSample]:
+    """Save objects in memory, and return what the library stores, guards included.
+
+    Raises:
+        ConfigurationError: Two objects have one value of a unique index.
+    """
     clock = _SteppingClock()
-    objects = [model(**each) for each in arguments]
     with Engine(MemoryGateway(clock), EngineOptions(scheme="memory"), now_ms=clock) as engine:
         _create(engine, model, objects)
         with engine.session() as session:
-            for count, each in enumerate(objects, start=1):
-                session.add(each)
-                clock.now_ms += 1000 / rows_per_s
-                if count % _FLUSHED_ROWS == 0:
-                    session.flush()
-            session.flush()
+            try:
+                for count, each in enumerate(objects, start=1):
+                    session.add(each)
+                    clock.now_ms += 1000 / rows_per_s
+                    if count % _FLUSHED_ROWS == 0:
+                        session.flush()
+                session.flush()
+            except FlushError as error:
+                raise _not_stored(model, error) from error
+        # Rows are read as of the first write: a long load would outlive the TTL of its first rows.
+        clock.now_ms = float(_START_MS)
         if model.__schema__.layout.table_period is not None:
             return [_of_all_periods(engine, model, len(objects))]
         samples = []
@@ -192,6 +233,17 @@ def _stored(
             is_unique = _is_unique(model, index)
             samples.append(TableSample(table, index, families, (tuple(rows),), share, is_unique))
         return samples
+
+
+def _not_stored(model: type[Model], error: FlushError) -> ConfigurationError:
+    _, row, reason = error.details["not_written"][0]
+    return ConfigurationError(
+        "two rows of the sample cannot be in one table",
+        model=model.__name__,
+        row=row,
+        reason=getattr(reason, "text", reason),
+        fix="leave one of them out of the file",
+    )
 
 
 def _create(engine: Engine, model: type[Model], objects: Sequence[Any]) -> None:

@@ -10,7 +10,7 @@ from typing import Final
 
 from hbase_orm.advise.estimating.changed_cells import SHORTER_BYTES, Change, ChangedCells
 from hbase_orm.advise.estimating.samples import TableSample
-from hbase_orm.advise.estimating.store_files import sample_blocks
+from hbase_orm.advise.estimating.store_files import measured_compression, sample_blocks
 from hbase_orm.advise.estimating.stored_cells import FileCell, cells_of
 from hbase_orm.ops import FamilyDescriptor
 from hbase_orm.schema import TableSchema
@@ -124,7 +124,7 @@ class _Family:
             stretches = [change(cells) for cells in stretches]
         kind = kind or (
             self.options.block_encoding,
-            "NONE" if self.options.compression == "NONE" else "GZ",
+            measured_compression(self.options.compression),
         )
         sample = sample_blocks(
             stretches,

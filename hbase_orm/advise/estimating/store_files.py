@@ -24,6 +24,12 @@ _COMPRESSED: Final[dict[str, Callable[[bytes], int]]] = {
 COMPRESSIONS: Final = tuple(_COMPRESSED)
 """The compressions that are measured; others need libraries of their own."""
 
+
+def measured_compression(declared: str) -> str:
+    """Return the compression that is measured in the place of a declared one."""
+    return declared if declared == "NONE" else "GZ"
+
+
 ALL_KINDS: Final = tuple((name, how) for name in ENCODINGS for how in COMPRESSIONS)
 """Every encoding with every compression."""
 
@@ -89,7 +95,12 @@ class BlockSample:
             cells: The number of cells in the file.
             rows: The number of rows in the file.
             bloom: The kind of bloom filter: NONE, ROW or ROWCOL.
+
+        Returns:
+            The sizes of the parts; all are 0 without cells, as HBase then writes no file.
         """
+        if not cells:
+            return FileSize(0.0, 0.0, 0.0, 0.0)
         scale = cells / max(1, self.cells)
         blocks = self.blocks * scale
         key = self.key_bytes / max(1, self.rows)

@@ -18,15 +18,26 @@ from hbase_orm.advise.estimating.store_files import COMPRESSIONS
 from hbase_orm.advise.sizes import bytes_text, count_text
 
 _WIDTH: Final = 100
-_HEAD: Final = ("table", "family", "cells", "a row", "row keys", "names", "values", "as declared")
+_HEAD: Final = (
+    "table",
+    "family",
+    "cells",
+    "a row",
+    "row keys",
+    "names",
+    "values",
+    "rest",
+    "store files as declared",
+)
 
 
 def report_lines(result: SizeEstimate) -> Iterator[str]:
     """Yield the lines of an estimate."""
+    takes = "1 row takes" if result.rows == 1 else f"{count_text(result.rows)} rows take"
+    measured = "1 row was" if result.sampled == 1 else f"{count_text(result.sampled)} rows were"
     yield from _wrapped(
-        f"{result.model}: {count_text(result.rows)} rows take "
-        f"{bytes_text(round(result.file_bytes))} in store files, before the file system's copies. "
-        f"{count_text(result.sampled)} rows were measured: {result.source}."
+        f"{result.model}: {takes} {bytes_text(round(result.file_bytes))} in store files, before "
+        f"the file system's copies. {measured} measured: {result.source}."
     )
     for note in result.notes:
         yield from _wrapped(f"note: {note}")
@@ -44,13 +55,13 @@ def report_lines(result: SizeEstimate) -> Iterator[str]:
     few, many = result.regions
     servers = result.servers
     yield from _wrapped(
-        f"Regions: {_range(few, many)} of {REGION_GIB[1]} to {REGION_GIB[0]} GiB; with "
+        f"Regions: {_regions_text(few, many, len(result.tables))}; with "
         f"{REGIONS_PER_SERVER[0]} to {REGIONS_PER_SERVER[1]} regions a server that is "
-        f"{_range(*servers)} server{'' if servers == (1, 1) else 's'}. Memstore: a row takes "
-        f"{bytes_text(_per_row(result, 'memstore_bytes'))} of it, and "
-        f"{bytes_text(_per_row(result, 'heap_bytes'))} of the heap. Write-ahead log: "
+        f"{_range(*servers)} server{'' if servers == (1, 1) else 's'}. Memstores: a row adds "
+        f"{bytes_text(_per_row(result, 'memstore_bytes'))} to their size, and takes "
+        f"{bytes_text(_per_row(result, 'heap_bytes'))} of the heap. Write-ahead logs: "
         f"{bytes_text(round(result.wal_bytes_per_s))} a second at "
-        f"{count_text(round(result.writes_per_s))} rows a second."
+        f"{_rate_text(result.writes_per_s)} rows a second."
     )
     yield ""
     if not result.savings:
@@ -98,7 +109,8 @@ def _table_json(table: TableEstimate) -> dict[str, Any]:
                 "family": each.family,
                 "cells": round(each.cells),
                 "block_encoding": each.encoding,
-                "compression": each.compression,
+                "compression": each.declared_compression,
+                "measured_compression": each.compression,
                 "bytes": round(each.file_bytes),
                 "plain_bytes": round(each.plain_bytes),
                 "row_key_bytes": round(each.key_bytes),
@@ -122,13 +134,17 @@ def _family_row(
 ) -> tuple[str, ...]:
     plain = each.plain_bytes or 1.0
     parts = (each.key_bytes, each.name_bytes, each.value_bytes)
+    rest = each.plain_bytes - sum(parts)  # lengths, timestamp and type of each cell
+    kind = f"{each.encoding}, {each.declared_compression}"
+    if each.compression != each.declared_compression:
+        kind += f", measured as {each.compression}"
     return (
         table.table,
         each.family,
         count_text(round(each.cells)),
         bytes_text(round(each.plain_bytes / result.rows)),
-        *(f"{100 * part / plain:.0f} %" for part in parts),
-        f"{bytes_text(round(each.file_bytes))} ({each.encoding}, {each.compression})",
+        *(f"{100 * part / plain:.0f} %" for part in (*parts, rest)),
+        f"{bytes_text(round(each.file_bytes))} ({kind})",
     )
 
 
@@ -142,6 +158,18 @@ def _per_row(result: SizeEstimate, name: str) -> int:
     families = [each for table in result.tables for each in table.families]
     size: float = sum(getattr(each, name) for each in families)
     return round(size / result.rows)
+
+
+def _regions_text(few: int, many: int, tables: int) -> str:
+    """Return the numbers of regions; small tables have one each, whatever its size."""
+    large, small = REGION_GIB[1], REGION_GIB[0]
+    if many == tables:
+        return f"{count_text(many)}, as {'the table' if tables == 1 else 'each table'} needs one"
+    return f"{count_text(few)} of {large} GiB, or {count_text(many)} of {small} GiB"
+
+
+def _rate_text(rate: float) -> str:
+    return count_text(round(rate)) if rate == round(rate) else f"{rate:.3g}"
 
 
 def _range(few: int, many: int) -> str:

@@ -14,6 +14,9 @@ import numpy as np
 
 from hbase_orm.advise.lab.region_growth import RegionHistory
 
+_UNEVEN = 1.5
+"""From this multiple of the mean on, more regions and servers do not help a region."""
+
 
 @dataclass(frozen=True, slots=True)
 class BusiestMoment:
@@ -27,6 +30,8 @@ class BusiestMoment:
         share: The part of the table's writes that the region takes then, 0 to 1.
         writes_per_s: The writes that the region takes in a second then, on average.
         writes_in_second: The most writes of any region in any single second.
+        regions: The number of regions that the table has then.
+        stays: Whether one of several regions takes far more than its part at the end, too.
     """
 
     region: int
@@ -35,6 +40,8 @@ class BusiestMoment:
     share: float
     writes_per_s: float
     writes_in_second: float
+    regions: int
+    stays: bool
 
 
 def busiest_moment(history: RegionHistory) -> BusiestMoment | None:
@@ -59,7 +66,20 @@ def busiest_moment(history: RegionHistory) -> BusiestMoment | None:
         share=share,
         writes_per_s=rate,
         writes_in_second=_in_second(history, rate),
+        regions=_regions_in(history, cell),
+        stays=_is_uneven_at_end(history, shares),
     )
+
+
+def _regions_in(history: RegionHistory, cell: int) -> int:
+    return len(np.unique(history.owners[cell]))
+
+
+def _is_uneven_at_end(history: RegionHistory, shares: np.ndarray) -> bool:
+    """Return whether the largest share of the last written cell is far above the mean."""
+    last = int(np.flatnonzero(history.writes.any(axis=1))[-1])
+    regions = _regions_in(history, last)
+    return regions > 1 and float(shares[last].max()) * regions > _UNEVEN
 
 
 def _total(history: RegionHistory, cell: int) -> float:

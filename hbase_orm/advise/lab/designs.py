@@ -164,6 +164,7 @@ def _in_periods(
     every = sorted(set(starts))
     fronts = {start: period_front(schema, start) for start in every}
     split_keys = [(front, *(front + key for key in table.split_keys)) for front in fronts.values()]
+    tables = "1 table" if len(every) == 1 else f"{len(every)} tables"
     made = KeyedTable(
         name=table.name,
         index="",
@@ -173,7 +174,7 @@ def _in_periods(
         split_keys=tuple(chain.from_iterable(split_keys))[1:],
         scale=table.scale,
         row_bytes=table.row_bytes,
-        remarks=(*table.remarks, f"{len(every)} tables, one for each {period.unit}"),
+        remarks=(*table.remarks, f"{tables}, one for each {period.unit}"),
     )
     return made, every
 

@@ -13,9 +13,10 @@ from hbase_orm.advise.lab.busiest_moments import BusiestMoment, busiest_moment
 from hbase_orm.advise.lab.load.load_shapes import LoadShape
 from hbase_orm.advise.lab.load.value_kinds import Numbers
 from hbase_orm.advise.lab.load.workloads import Workload
-from hbase_orm.advise.lab.region_growth import Cells, RegionHistory, Split
+from hbase_orm.advise.lab.region_growth import MOST_REGIONS, Cells, RegionHistory, Split
 from hbase_orm.advise.lab.skew import Amounts, Skew, skew_of
 from hbase_orm.advise.lab.statement_costs import StatementCost
+from hbase_orm.advise.sizes import count_text
 from hbase_orm.ops import KeyRange
 from hbase_orm.rowkey.notation import to_string_binary
 
@@ -63,7 +64,9 @@ class TableResult:
     @classmethod
     def of(cls, history: RegionHistory, reads: Cells) -> TableResult:
         """Return the result of a simulated table."""
-        table = history.table
+        table, remarks = history.table, history.table.remarks
+        if history.splits and len(history.regions) == MOST_REGIONS:
+            remarks = (*remarks, f"no region is split beyond {count_text(MOST_REGIONS)} regions")
         return cls(
             name=table.name,
             index=table.index,
@@ -79,7 +82,7 @@ class TableResult:
             splits=history.splits,
             regions_at_first=history.regions_at_first,
             repeated_share=table.repeated / max(1, len(table.keys)),
-            remarks=table.remarks,
+            remarks=remarks,
         )
 
     @cached_property

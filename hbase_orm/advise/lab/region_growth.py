@@ -16,18 +16,16 @@ import numpy.typing as npt
 from hbase_orm.advise.lab.keyed_tables import KeyedTable
 from hbase_orm.advise.lab.load.load_shapes import LoadShape
 from hbase_orm.advise.lab.load.value_kinds import Numbers
-from hbase_orm.advise.sizes import REGION_BYTES
+from hbase_orm.advise.sizes import ONLY_REGION_BYTES, REGION_BYTES
 from hbase_orm.ops import KeyRange
 
 TIME_CELLS: Final = 96
 """The most cells of time into which a load is divided."""
 
-ONLY_REGION_BYTES: Final = 2 * 128 * 2**20
-"""SteppingSplitPolicy: a table's only region splits at twice the flush size of 128 MiB."""
-
 _LEAST_CELLS: Final = 24
 _WRITES_IN_CELL: Final = 100
-_MOST_REGIONS: Final = 2000
+MOST_REGIONS: Final = 2000
+"""So many regions of a table are simulated; no region is split any more then."""
 
 Cells = npt.NDArray[np.float64]
 """An amount for each cell of time and each region."""
@@ -121,7 +119,7 @@ class _Growth:
         stored = np.concatenate(self.new_places)
         owners = np.searchsorted(self.bounds, stored, side="right")
         for number in large:
-            if len(self.bounds) < _MOST_REGIONS:
+            if len(self.bounds) + 1 < MOST_REGIONS:
                 self._split(int(np.median(stored[owners == number])), at_s)
         self.counts = _counts(self.bounds, stored)
 

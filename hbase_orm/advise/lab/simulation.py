@@ -70,6 +70,7 @@ def lab(
     chosen = read_workload(workload) if isinstance(workload, str) else workload
     if chosen.recorded is not None and rows is None and (rate_per_s is None or seconds is None):
         rows = len(chosen.recorded)
+    _check_fields(chosen, models)
     shape = LoadShape.of(rows=rows, rate_per_s=rate_per_s, seconds=seconds)
     sampled = SampledRows(shape, chosen, sample, seed)
     named = [LabStatement(name, of, reads_per_s) for name, of in (statements or {}).items()]
@@ -112,8 +113,27 @@ def _check(
     for name, number, least, most in limits:
         if not least <= number <= most:
             raise ConfigurationError(
-                "the number is out of range", name=name, got=number, least=least, most=most
+                "the number is out of range",
+                name=name,
+                got=number,
+                least=least,
+                most=most,
+                fix=f"give a number from {least:,} to {most:,}",
             )
+
+
+def _check_fields(workload: Workload, models: Sequence[type[Model]]) -> None:
+    """Refuse a workload that describes a field which no model has: its name may be misspelt."""
+    known = {name for model in models for name in model.__schema__.codecs}
+    unknown = [name for name in workload.fields if name not in known]
+    if unknown:
+        raise ConfigurationError(
+            "the workload describes fields that no model has",
+            workload=workload.name,
+            fields=tuple(unknown),
+            known=tuple(sorted(known)),
+            fix="correct the names",
+        )
 
 
 def _check_statements(statements: Sequence[LabStatement], models: Sequence[type[Model]]) -> None:

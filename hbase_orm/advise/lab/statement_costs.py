@@ -10,7 +10,6 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from types import SimpleNamespace
 from typing import Any, Final
 
 import numpy as np
@@ -72,7 +71,7 @@ class LabStatement:
         """
         if isinstance(self.of, Select):
             return self.of
-        arguments = (design.model, row_of(design, row))[: self.arguments]
+        arguments = (design.model, SampledRow(design, row))[: self.arguments]
         try:
             made = self.of(*arguments)
         except HBaseORMError:
@@ -151,12 +150,26 @@ class StatementReads:
     runs: tuple[tuple[float, tuple[TableRead, ...]], ...] = field(repr=False)
 
 
-def row_of(design: Design, row: int) -> SimpleNamespace:
-    """Return the values of a sampled row: attributes with the names of the fields."""
-    schema = design.schema
-    names = [*schema.layout.names, *(c.name for i in schema.indexes for c in i.columns)]
-    values = design.values(dict.fromkeys(names))
-    return SimpleNamespace(**{name: column[row] for name, column in values.items()})
+class SampledRow:
+    """The values of a sampled row: attributes with the names of the fields, made when read."""
+
+    def __init__(self, design: Design, row: int) -> None:
+        """Prepare the row with this number among the sampled rows of a design."""
+        self._design = design
+        self._row = row
+
+    def __getattr__(self, name: str) -> Any:
+        """Return the value of a field.
+
+        Raises:
+            AttributeError: The model has no such field.
+            ConfigurationError: Values of the field cannot be made.
+        """
+        schema = self._design.schema
+        if name not in schema.codecs:
+            message = f"rows of {schema.model_name} have no field {name}"
+            raise AttributeError(message)
+        return self._design.values((name,))[name][self._row]
 
 
 def statement_reads(

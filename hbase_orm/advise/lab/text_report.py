@@ -8,7 +8,7 @@ from typing import Final
 
 from hbase_orm.advise.lab.lab_results import DesignResult, LabResult, TableResult
 from hbase_orm.advise.lab.statement_costs import StatementCost
-from hbase_orm.advise.lab.verdicts import duration_text, percent_text
+from hbase_orm.advise.lab.verdicts import duration_text, number_text, percent_text
 from hbase_orm.advise.sizes import bytes_text, count_text
 
 WIDTH: Final = 100
@@ -64,7 +64,7 @@ def load_text(result: LabResult) -> str:
     if shape is None or result.workload is None:
         return f"The regions of {result.source}; {count_text(result.sampled)} rows were counted."
     text = (
-        f"{count_text(shape.rows)} rows, {number_text(shape.rate_per_s)} a second for "
+        f"{counted_text(shape.rows, 'row')}, {number_text(shape.rate_per_s)} a second for "
         f"{duration_text(shape.seconds)}. Workload {result.workload.name}: "
         f"{result.workload.summary}."
     )
@@ -88,7 +88,7 @@ def design_row(design: DesignResult, table: TableResult) -> tuple[str, ...]:
         f"{skew.max_over_mean:.2f}",
         f"{skew.gini:.2f}",
         "-" if busiest is None else f"{percent_text(busiest.share)} of writes",
-        "-" if busiest is None else f"{number_text(busiest.writes_in_second)} writes",
+        "-" if busiest is None else counted_text(busiest.writes_in_second, "write"),
     )
 
 
@@ -126,11 +126,9 @@ def remarks_of(result: LabResult) -> Iterator[str]:
         yield f"{statement} is refused where it reads a whole table, unless it allows a full scan"
 
 
-def number_text(number: float) -> str:
-    """Return a number as text: with one decimal if it is small and not whole."""
-    if number < 100 and number != round(number):  # noqa: PLR2004 - three digits
-        return f"{number:,.1f}"
-    return count_text(round(number))
+def counted_text(number: float, noun: str) -> str:
+    """Return a number of things as text, such as `1 write` or `2.5 writes`."""
+    return f"{number_text(number)} {noun}{'' if number == 1 else 's'}"
 
 
 def size_text(size_bytes: float) -> str:

@@ -28,6 +28,7 @@ _HOT: Final = 0.5
 """From this part of the writes on, a region is called a hot spot."""
 
 _SECONDS_OF_WORDS: Final = 120
+_TEN: Final = 10  # numbers below have a decimal
 
 
 def verdict_on(designs: Sequence[DesignResult], shape: LoadShape) -> Verdict:
@@ -40,6 +41,7 @@ def verdict_on(designs: Sequence[DesignResult], shape: LoadShape) -> Verdict:
     sentences = [
         _headline(better, others, cheap),
         _spread_sentence(better, others),
+        _regions_sentence(designs),
         *_statement_sentences(better, others),
         *_waste_sentences(better),
         *_advice_sentences(better, shape),
@@ -71,7 +73,7 @@ def _headline(
         return f"{better.label} {'has a hot spot' if is_hot else 'spreads its writes'}."
     equal = [each.label for each in cheap if each is not better]
     if equal and len(equal) == len(others):
-        return f"{better.label} and {listed(equal)} do equally well with this load."
+        return f"{listed([better.label, *equal])} do equally well with this load."
     second = f"; {listed(equal)} would do about as well" if equal else ""
     return f"Use {better.label} for this load{second}."
 
@@ -82,10 +84,29 @@ def _spread_sentence(better: DesignResult, others: Sequence[DesignResult]) -> st
     if not worse:
         alike = f", and {listed([each.label for each in others])} about as much" if others else ""
         return f"{own}{alike}."
-    rest = "; ".join(f"in {each.label} {_taken(each)}" for each in worse)
-    hot = any(each.peak_share >= _HOT for each in worse)
-    end = ", and more servers do not help" if hot else ""
-    return f"{own}; {rest}{end}."
+    rest = "; ".join(f"in {each.label} {_taken(each)}{_for_good(each)}" for each in worse)
+    return f"{own}; {rest}."
+
+
+def _for_good(design: DesignResult) -> str:
+    """Return what is added if more regions would not spread a hot design."""
+    busiest = design.hottest.busiest
+    is_hot = design.peak_share >= _HOT and busiest is not None and busiest.stays
+    return ", and more servers do not help" if is_hot else ""
+
+
+def _regions_sentence(designs: Sequence[DesignResult]) -> str:
+    """Return a warning if some designs begin with one region, and others with several."""
+    firsts = {design.label: design.tables[0].regions_at_first for design in designs}
+    single = [label for label, count in firsts.items() if count == 1]
+    if not single or len(single) == len(designs):
+        return ""
+    begin = "begins" if len(single) == 1 else "begin"
+    return (
+        f"{listed(single)} {begin} with one region, which takes every write until it is split: "
+        f"give all designs the same number of regions, such as {max(firsts.values())}, to compare "
+        "their keys alone."
+    )
 
 
 def _when(design: DesignResult) -> str:
@@ -100,9 +121,9 @@ def _taken(design: DesignResult) -> str:
     if busiest is None:
         return "no region takes a write"
     of = f" of its index {table.index}" if table.index else ""
-    count = len(table.regions)
+    count = busiest.regions
     which = f"the only region{of}" if count == 1 else f"one of {count} regions{of}"
-    rate = count_text(round(busiest.writes_per_s))
+    rate = number_text(busiest.writes_per_s)
     return f"{which} takes {percent_text(busiest.share)} of the writes, {rate} a second"
 
 
@@ -150,7 +171,7 @@ def _waste_sentences(better: DesignResult) -> Iterator[str]:
         if table.repeated_share > 0.01 and not table.index:  # noqa: PLR2004 - one in a hundred
             yield (
                 f"{percent_text(table.repeated_share)} of the simulated writes go to row keys that "
-                "were written before."
+                'were written before; a workload can give a field of the key the kind "unique".'
             )
 
 
@@ -158,7 +179,7 @@ def _advice_sentences(better: DesignResult, shape: LoadShape) -> Iterator[str]:
     if better.peak_share < _HOT:
         return
     table: TableResult = better.hottest
-    if len(table.regions) == 1:
+    if table.regions_at_first == 1 and not (table.busiest is not None and table.busiest.stays):
         yield (
             "A table of one region is on one server until it has grown enough to be split: give "
             "split keys, or a number of regions."
@@ -175,10 +196,17 @@ def _counted(number: float, noun: str) -> str:
     return f"{shown} {noun}{'' if number == 1 else 's'}"
 
 
+def number_text(number: float) -> str:
+    """Return a number as text: with two digits if it is below 1, with one decimal below 10."""
+    if number == round(number) or number >= _TEN:
+        return count_text(round(number))
+    return f"{number:.2g}" if number < 1 else f"{number:.1f}"
+
+
 def percent_text(share: float) -> str:
     """Return a share from 0 to 1 as text, such as `6.3 %`."""
     percent = share * 100
-    return f"{percent:.0f} %" if percent >= 10 or percent == 0 else f"{percent:.1f} %"  # noqa: PLR2004 - two digits
+    return f"{percent:.0f} %" if percent >= _TEN or percent == 0 else f"{percent:.1f} %"
 
 
 def duration_text(seconds: float) -> str:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
+from typing import Any
 
 import click
 
@@ -13,6 +14,7 @@ from hbase_orm.advise.estimating.samples import DEFAULT_SAMPLE_ROWS, DEFAULT_TAB
 from hbase_orm.advise.estimating.text_report import as_json, report_lines
 from hbase_orm.cli.frame import Command, answer, settings
 from hbase_orm.cli.model_arguments import several_models
+from hbase_orm.cli.progress import WorkLines
 from hbase_orm.model import Model
 from hbase_orm.session import connect
 
@@ -73,19 +75,22 @@ def estimate_command(
     """  # noqa: D301 -- click's mark, not an escape
     of_table = sample == "table"
     with connect(settings().require_url()) if of_table else nullcontext() as engine:
-        results = [
-            estimate(
-                model,
-                rows=rows,
-                sample=engine or sample,
-                sample_rows=sample_rows,
-                writes_per_s=writes_per_second,
-                is_old=old,
-            )
-            for each in models
-            for model in _with_rows(each)
-        ]
-    answer([as_json(each) for each in results], lambda: _lines(results))
+        options = {
+            "rows": rows,
+            "sample": engine or sample,
+            "sample_rows": sample_rows,
+            "writes_per_s": writes_per_second,
+            "is_old": old,
+        }
+        results = (_estimated(model, options) for each in models for model in _with_rows(each))
+        # Each model takes seconds, so its lines are printed before the next one is estimated.
+        plain = [as_json(each) for each in results] if settings().is_json else []
+        answer(plain, lambda: _lines(results))
+
+
+def _estimated(model: type[Model], options: dict[str, Any]) -> SizeEstimate:
+    with WorkLines(f"estimating {model.__name__}"):
+        return estimate(model, **options)
 
 
 def _with_rows(model: type[Model]) -> Iterable[type[Model]]:
@@ -94,7 +99,7 @@ def _with_rows(model: type[Model]) -> Iterable[type[Model]]:
     return kinds.models.values() if kinds else (model,)
 
 
-def _lines(results: Sequence[SizeEstimate]) -> Iterator[str]:
+def _lines(results: Iterable[SizeEstimate]) -> Iterator[str]:
     for place, each in enumerate(results):
         if place:
             yield ""

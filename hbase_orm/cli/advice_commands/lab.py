@@ -16,6 +16,8 @@ from hbase_orm.cli.errors import one_line
 from hbase_orm.cli.frame import Command, answer, note, settings
 from hbase_orm.cli.model_arguments import several_models
 from hbase_orm.cli.named_models import named_value, search_first
+from hbase_orm.cli.parameters import COUNT
+from hbase_orm.cli.progress import WorkLines
 from hbase_orm.errors import ConfigurationError
 from hbase_orm.model import Model
 from hbase_orm.session import connect
@@ -32,12 +34,14 @@ def _statements(_: click.Context, __: click.Parameter, names: Sequence[str]) -> 
 
 @click.command(name="lab", cls=Command)
 @several_models()
-@click.option("--rows", type=int, metavar="N", help="Write this many rows; 10,000,000 by default.")
+@click.option(
+    "--rows", type=COUNT, metavar="N", help="Write this many rows; 10,000,000 by default."
+)
 @click.option("--rate", type=float, metavar="N", help="Write this many rows in a second.")
 @click.option("--seconds", type=float, metavar="N", help="Write for so long; an hour by default.")
 @click.option(
     "--regions",
-    type=int,
+    type=click.IntRange(1, 2000),
     metavar="N",
     help="Split each new table into N regions, instead of as the models declare.",
 )
@@ -68,7 +72,7 @@ def _statements(_: click.Context, __: click.Parameter, names: Sequence[str]) -> 
 )
 @click.option(
     "--region-gib",
-    type=float,
+    type=click.FloatRange(0.001),
     default=10.0,
     show_default=True,
     metavar="GIB",
@@ -127,19 +131,22 @@ def lab_command(
         raise click.UsageError("--metrics needs --live: a simulation asks no server.")
     if live:
         with connect(settings().require_url()) as engine:
-            _show(live_lab(engine, *models, metrics=metrics, seconds=seconds or OBSERVED_S), html)
+            with WorkLines("reading regions"):
+                seen = live_lab(engine, *models, metrics=metrics, seconds=seconds or OBSERVED_S)
+            _show(seen, html)
         return
-    result = lab(
-        *models,
-        rows=rows,
-        rate_per_s=rate,
-        seconds=seconds,
-        regions=regions,
-        workload=workload,
-        statements=statements,
-        reads_per_s=reads,
-        region_bytes=region_gib * 2**30,
-    )
+    with WorkLines("simulating"):
+        result = lab(
+            *models,
+            rows=rows,
+            rate_per_s=rate,
+            seconds=seconds,
+            regions=regions,
+            workload=workload,
+            statements=statements,
+            reads_per_s=reads,
+            region_bytes=region_gib * 2**30,
+        )
     _show(result, html)
 
 

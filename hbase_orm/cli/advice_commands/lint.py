@@ -16,6 +16,7 @@ from hbase_orm.advise.reports import github_lines, sarif
 from hbase_orm.cli.errors import ExitCode
 from hbase_orm.cli.frame import Command, answer, settings, table
 from hbase_orm.cli.model_arguments import several_models, statement_option
+from hbase_orm.cli.parameters import POSITIVE
 from hbase_orm.model import Model
 from hbase_orm.query import Select, select
 from hbase_orm.session import connect
@@ -28,7 +29,7 @@ _WIDTH: Final = 100
 @statement_option("--statement", help="Judge the plan of this statement, too; repeat for others.")
 @click.option(
     "--rows",
-    type=click.IntRange(1),
+    type=POSITIVE,
     default=DEFAULT_ROWS,
     show_default=True,
     metavar="N",

@@ -44,7 +44,7 @@ def object_maker(
         **{column: NONE if column.nullable else _without_cell(column) for column in columns},
         **dict.fromkeys(schema.numbers, LEFT_OUT),
     }
-    if not _is_readable(absent):
+    if not is_readable(absent):
         return None
     layout = schema.layout
     return compiled_cells.ObjectMaker(
@@ -54,7 +54,7 @@ def object_maker(
         NOTHING_RARE,
         key_reader(layout),
         tuple(layout.decoded),
-        _cell_reader(absent),
+        cell_reader(absent),
         _entry_reader(schema.dynamics),
         tuple(each.name for each in schema.dynamics),
         hydrate,
@@ -76,15 +76,15 @@ def value_reader(
         names: The names of the fields.
         read: The generated function, for rows that do not fit.
     """
-    absent = {column: _value_without_cell(schema, column) for column in columns.values()}
-    if not _is_readable(absent):
+    absent = {column: value_without_cell(schema, column) for column in columns.values()}
+    if not is_readable(absent):
         return None
     layout = schema.layout
     in_cells, in_key = list(absent), [*layout.decoded]
     places = [-1 - in_cells.index(columns[n]) if n in columns else in_key.index(n) for n in names]
     decode_key = key_reader(layout) if any(place >= 0 for place in places) else None
     return compiled_cells.ValueReader(
-        _cell_reader(absent), decode_key, tuple(places), read, EncodedRow
+        cell_reader(absent), decode_key, tuple(places), read, EncodedRow
     )
 
 
@@ -106,6 +106,13 @@ def key_reader(layout: KeyLayout) -> Callable[..., tuple[Any, ...]]:
         layout.decode_parts,
     )
     return reader
+
+
+def key_codecs(layout: KeyLayout) -> dict[str, Codec[Any]]:
+    """Return the codec of each key field, as `key_reader` reads its part of the row key."""
+    parts = [_key_part(part, layout.decoded) for part in layout.parts]
+    names = [*layout.decoded]
+    return {names[part.place]: part.codec for part in parts if part is not None and part.place >= 0}
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,20 +152,27 @@ def _without_cell(column: ColumnSchema) -> str:
     return REFUSED if column.has_default else LEFT_OUT
 
 
-def _value_without_cell(schema: TableSchema, column: ColumnSchema) -> str:
+def value_without_cell(schema: TableSchema, column: ColumnSchema) -> str:
+    """Return what is done without the cell of a column whose value is read."""
     if column in schema.numbers:
         return ZERO
     return REFUSED if column.has_default and not column.nullable else NONE
 
 
-def _is_readable(columns: Iterable[ColumnSchema]) -> bool:
+def is_readable(columns: Iterable[ColumnSchema]) -> bool:
+    """Return whether the compiled reader is in use and can read these columns."""
     if compiled_cells is None:
         return False
     names = [column.column for column in columns]
     return len(names) <= compiled_cells.MOST and len(set(names)) == len(names)
 
 
-def _cell_reader(absent: Mapping[ColumnSchema, str]) -> Any:
+def cell_reader(absent: Mapping[ColumnSchema, str]) -> Any:
+    """Return the compiled reader of cells.
+
+    Args:
+        absent: What is done without a cell, by column.
+    """
     columns = [
         _cell_column(column.column, column.name, without_cell, column.codec)
         for column, without_cell in absent.items()

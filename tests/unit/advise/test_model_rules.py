@@ -101,6 +101,7 @@ def test_the_split_keys_in_the_advice_can_be_declared() -> None:
         number: Key[UUID] = key()
         value: Mapped[int] = column(d, "v")
 
+    assert "until HBase splits the region, at 256 MiB" in advice.why
     assert len(Split.__schema__.split_keys) == 15
     assert lint(Split) == ()
 

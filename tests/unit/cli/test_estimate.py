@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -25,8 +26,23 @@ def test_the_report_names_sizes_regions_and_savings(capsys: pytest.CaptureFixtur
     report = capsys.readouterr().out
     assert "Indexed: 1,000,000,000 rows take " in report
     assert "1,000 rows were measured: made-up rows." in report.replace("\n", " ")
-    for text in ("indexed_ix_by_email", "FAST_DIFF", "Regions: ", "log: ", "saves"):
+    for text in ("indexed_ix_by_email", "FAST_DIFF", "Regions: ", "logs: ", "saves"):
         assert text in report
+
+
+def test_the_parts_of_a_row_add_up_and_small_tables_have_a_region_each(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    arguments = ["estimate", ORDER, "--rows", "100", "--writes-per-second", "0.5"]
+    assert run(arguments) == ExitCode.OK
+
+    report = capsys.readouterr().out
+    rows = [line for line in report.splitlines() if line.startswith("indexed")]
+    shares = [[int(each) for each in re.findall(r"(\d+) %", line)] for line in rows]
+    assert [len(each) for each in shares] == [4, 4, 4, 4]
+    assert all(99 <= sum(each) <= 101 for each in shares)
+    assert "Regions: 3, as each table needs one; " in report.replace("\n", " ")
+    assert " at 0.5 rows a second." in report.replace("\n", " ")
 
 
 def test_json_has_bytes(capsys: pytest.CaptureFixture[str]) -> None:
@@ -47,6 +63,7 @@ def test_a_small_file_is_noted(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert run(["estimate", ORDER, "--rows", "10", "--sample", str(path)]) == ExitCode.OK
 
     report = capsys.readouterr().out
+    assert "1 row was measured: rows.csv." in report.replace("\n", " ")
     assert "note: 1 row is too few" in report
     assert "note: columns of the file that are no fields: zip" in report
 
@@ -86,3 +103,26 @@ def test_rows_of_a_table_are_measured(capsys: pytest.CaptureFixture[str]) -> Non
     (answer,) = json.loads(capsys.readouterr().out)
     drop_store("estimated")
     assert (answer["sampled"], answer["source"]) == (50, "the table indexed")
+
+
+def test_each_model_is_shown_before_the_next_one_is_estimated(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    models = [f"tests.unit.advise.estimating.test_samples:{name}" for name in ("Visit", "Level")]
+
+    assert run(["estimate", *models, "--rows", "1e6", "--sample-rows", "500"]) == ExitCode.USAGE
+
+    shown = capsys.readouterr()
+    assert "Visit: 1,000,000 rows take" in shown.out
+    assert "made-up rows have one row key" in shown.err
+
+
+def test_a_long_estimate_shows_that_it_works(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("hbase_orm.cli.progress._SOON_S", 0.0)
+    monkeypatch.setattr("hbase_orm.cli.progress._LOOK_S", 0.01)
+
+    assert run(["estimate", ORDER, "--rows", "1e6", "--sample-rows", "500"]) == ExitCode.OK
+
+    assert "estimating Indexed: 0 s so far" in capsys.readouterr().err

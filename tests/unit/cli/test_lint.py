@@ -123,7 +123,11 @@ WRONG = {
     "no such class": (["lint", f"{MODELS}:Nothing"], "the module has no such name"),
     "no such statement": (
         ["lint", f"{MODELS}:Salted", "--statement", f"{MODELS}:NOTHING"],
-        "the module has no such name",
+        "Invalid value for --statement: the module has no such name",
+    ),
+    "no such module of a statement": (
+        ["lint", f"{MODELS}:Salted", "--statement", "nowhere"],
+        "Invalid value for --statement: there is no module of this name",
     ),
     "no rows": (["lint", f"{MODELS}:Salted", "--rows", "0"], "x>=1"),
     "samples without a URL": (["--url", "", "lint", f"{MODELS}:Salted", "--sample", "1"], "URL"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from types import new_class
-from typing import Protocol
+from typing import Generic, Protocol, TypeVar
 
 import pytest
 
@@ -22,6 +22,8 @@ from hbase_orm import (
     rowkey,
     select,
 )
+
+T = TypeVar("T")
 
 
 class Order(Model, table="orders"):
@@ -103,6 +105,20 @@ def test_a_model_may_have_a_protocol_and_an_abstract_class_among_its_bases() -> 
 
     assert (thing.shout(), thing.describe()) == ("A", "a: 1")
     assert isinstance(thing, Described)
+
+
+def test_a_model_may_be_generic() -> None:
+    class Boxed(Model, Generic[T], abstract=True):
+        name: Key[str] = key()
+
+        def wrapped(self, value: T) -> list[T]:
+            return [value]
+
+    class Box(Boxed[int], table="boxes"):
+        d = Family()
+        n: Mapped[int] = column(d)
+
+    assert Box(name="a", n=1).wrapped(2) == [2]
 
 
 def test_an_object_is_one_of_its_own_classes_only() -> None:

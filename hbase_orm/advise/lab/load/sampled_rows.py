@@ -123,7 +123,7 @@ class SampledRows:
             return self._rising_values(name, codec, values)
         if values.choices:
             values = _typed_choices(values, needed)
-        distinct = count_of_values(values, codec)
+        distinct = count_of_values(values, codec, self.shape.rows)
         numbers = chosen_numbers(values, self.row_numbers, distinct, self._random(name))
         make = value_maker(name, values, codec)
         return _made_values(make, numbers, distinct)
@@ -158,8 +158,6 @@ def _made_values(make: Callable[[int], Any], numbers: Numbers, distinct: int) ->
     if distinct > min(_TABLE_OF_VALUES, len(numbers)):
         return list(map(make, numbers.tolist()))
     made = list(map(make, range(distinct)))
-    if len(numbers) and int(numbers.max()) >= distinct:  # unique numbers of few possible values
-        numbers = numbers % distinct
     return list(map(made.__getitem__, numbers.tolist()))
 
 
@@ -196,11 +194,11 @@ def _recorded_value(
     except CodecError as error:
         reason = f"expected {error.details['expected'] or 'another type'}"
     raise ConfigurationError(
-        "the CSV file has no value for a field",
+        f"the CSV file has {'a wrong' if text else 'no'} value for a field",
         file=recorded.source,
         line=recorded.first_line + place,
         field=needed.name,
         got=text,
         reason=reason,
-        fix="fill the gap, or leave the line out",
+        fix=f"{'correct the value' if text else 'fill the gap'}, or leave the line out",
     )

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from ipaddress import IPv4Address, IPv6Address
+from math import gcd
 from typing import Any, Final, Literal
 from uuid import UUID
 
@@ -42,6 +43,7 @@ _HASH_BYTES: Final = 16
 _BITS_OF_IPV6_NETWORK: Final = 0xFD << 120
 _SECONDS_OF_DAY: Final = 86_400
 _MICRO: Final = timedelta(microseconds=1)
+_GOLDEN_SECTION: Final = 0.618_033_988_75
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +77,7 @@ def chosen_numbers(
     Args:
         values: How they are chosen; "rising" is not chosen here.
         row_numbers: The numbers of the rows, from 0, in the order in which they are written.
-        distinct: The number of values.
+        distinct: The number of values; for "unique" that of all rows, if the codec has so many.
         random: The source of randomness.
     """
     count = len(row_numbers)
@@ -83,7 +85,7 @@ def chosen_numbers(
         weights = np.array([weight for _, weight in values.choices], dtype=np.float64)
         return random.choice(len(weights), size=count, p=weights / weights.sum())
     if values.kind == "unique":
-        return row_numbers
+        return _shuffled(row_numbers, distinct)
     if values.kind == "uniform":
         return random.integers(0, distinct, size=count)
     shares = np.arange(1, distinct + 1, dtype=np.float64) ** -values.exponent
@@ -93,18 +95,33 @@ def chosen_numbers(
     return np.random.default_rng(distinct).permutation(distinct)[ranks]
 
 
-def count_of_values(values: FieldValues, codec: Codec[Any]) -> int:
-    """Return how many values a field has: those that it lists or can store, at most `distinct`."""
+def _shuffled(row_numbers: Numbers, count: int) -> Numbers:
+    """Return a number below `count` for each row: another one for each, and in no order.
+
+    Multiples of a number without a common factor differ; the golden section spreads them evenly.
+    """
+    step = max(1, int(count * _GOLDEN_SECTION))
+    while gcd(step, count) != 1:
+        step += 1
+    return np.array([number * step % count for number in row_numbers.tolist()], dtype=np.int64)
+
+
+def count_of_values(values: FieldValues, codec: Codec[Any], rows: int) -> int:
+    """Return how many values a field has: those that it lists or can store, at most `distinct`.
+
+    Of "unique" there are as many as rows, if the field can store so many.
+    """
     listed = listed_values(codec)
     if listed:
         return len(listed)
+    most = rows if values.kind == "unique" else values.distinct
     if codec.python_type is int:
         first, last = _int_bounds(values, codec)
-        return max(1, min(values.distinct, last - first + 1))
+        return max(1, min(most, last - first + 1))
     width = codec.width_bytes
     if codec.python_type is str and width is not None:
-        return int(min(values.distinct, 10**width))
-    return values.distinct
+        return int(min(most, 10**width))
+    return most
 
 
 def value_maker(name: str, values: FieldValues, codec: Codec[Any]) -> Callable[[int], Any]:

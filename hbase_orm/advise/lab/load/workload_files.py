@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import math
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -84,7 +85,9 @@ def _field_values(path: Path, name: str, given: object, usual: FieldValues) -> F
 
 def _choices(path: Path, place: str, given: Mapping[str, object]) -> tuple[tuple[str, float], ...]:
     for text, weight in given.items():
-        if isinstance(weight, bool) or not isinstance(weight, (int, float)) or weight <= 0:
+        if isinstance(weight, bool) or not isinstance(weight, (int, float)):
+            raise _wrong(path, f"{place}.choices.{text}", "a weight is a positive number")
+        if not 0 < weight < math.inf:
             raise _wrong(path, f"{place}.choices.{text}", "a weight is a positive number")
     return tuple((text, float(weight)) for text, weight in given.items())  # type: ignore[arg-type]  # checked above
 

@@ -72,9 +72,15 @@ class Workload:
         is_time = issubclass(codec.python_type, _TIMES)
         if is_time or is_rising_field(name, codec, schema):
             return FieldValues("rising") if self.has_rising_times else FieldValues(distinct=_MANY)
-        if codec.python_type.__name__ in _IDS:
+        if codec.python_type.__name__ in _IDS or _is_unique(name, schema):
             return FieldValues("unique")
         return self.usual
+
+
+def _is_unique(name: str, schema: TableSchema) -> bool:
+    """Return whether a unique index has this field only, so that no two rows have one value."""
+    names = ([each.name for each in index.columns] for index in schema.indexes if index.unique)
+    return [name] in names
 
 
 UNIFORM: Final = Workload(

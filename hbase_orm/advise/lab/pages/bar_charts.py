@@ -22,8 +22,8 @@ from hbase_orm.advise.lab.pages.marks import (
 )
 from hbase_orm.advise.lab.skew import Amounts
 from hbase_orm.advise.lab.statement_costs import StatementCost
-from hbase_orm.advise.lab.text_report import number_text, size_text
-from hbase_orm.advise.lab.verdicts import percent_text
+from hbase_orm.advise.lab.text_report import size_text
+from hbase_orm.advise.lab.verdicts import number_text, percent_text
 from hbase_orm.advise.sizes import count_text
 
 _LEFT: Final = 52

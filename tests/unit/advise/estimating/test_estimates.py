@@ -96,7 +96,18 @@ def test_tables_of_indexes_and_guards_are_counted() -> None:
     (guards, own) = data.families
     assert guards.plain_bytes > 1e6 * 50
     assert (own.encoding, own.compression) == ("FAST_DIFF", "GZ")
+    assert own.declared_compression == "SNAPPY"
+    assert any("declared with SNAPPY, and measured with GZ" in each for each in result.notes)
     assert own.file_bytes == own.files["FAST_DIFF", "GZ"].total
+    assert index.file_bytes == 0  # HBase writes no file without cells
+
+
+def test_a_row_of_several_families_is_one_entry_of_the_log() -> None:
+    result = estimate(IndexedOrder, rows=1e6, sample_rows=500, writes_per_s=100)
+
+    (data, _) = result.tables
+    cells = sum(family.wal_bytes for family in data.families) / 1e6
+    assert result.wal_bytes_per_s == pytest.approx(100 * (cells + 100))
 
 
 def test_old_files_are_smaller_because_writes_have_no_numbers_any_more() -> None:
@@ -122,6 +133,19 @@ def test_shorter_declarations_save_what_they_say(orders: Path) -> None:
     assert max(found.values()) == next(iter(found.values()))
 
 
+class OneColumn(Model, table="one_column"):
+    d = Family("d")
+    number: Key[int] = key()
+    a_column_with_a_long_name: Mapped[int] = column(d)
+
+
+def test_one_column_is_not_packed() -> None:
+    found = savings(estimate(OneColumn, rows=1e6, sample_rows=500))
+
+    assert "columns that are read together in one column, with codecs.msgpack" not in found
+    assert found["names of one letter for families and qualifiers"] > 0.3
+
+
 class Everything(Model, table="everything"):
     data = Family("data", versions=3)
     number: Key[UUID] = key()
@@ -141,7 +165,7 @@ def test_what_is_not_counted_is_said(orders: Path) -> None:
     assert made_up.notes == (
         "100 rows are too few to see how well blocks compress",
         "values are made up; real ones compress less",
-        "with their defaults, None in no cell: note",
+        "fields with their defaults, of which None takes no cell: note",
         "not counted, as only a sample of the table has them: tags, views",
         "family data keeps 3 versions of a column, of which the newest is counted",
     )

@@ -5,12 +5,15 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
-from hbase_orm import Select, select
+import pytest
+
+from hbase_orm import Select, rowkey, select
 from hbase_orm.advise.lab import lab
 from hbase_orm.advise.lab.load.value_kinds import LOAD_START
 from hbase_orm.advise.lab.text_report import report_lines
-from hbase_orm.advise.lab.verdicts import duration_text, percent_text
-from tests.support.lab_designs import WORKLOAD, HashFirst, PageFirst, Salted, TimeFirst
+from hbase_orm.advise.lab.verdicts import duration_text, number_text, percent_text
+from hbase_orm.errors import ConfigurationError
+from tests.support.lab_designs import WORKLOAD, HashFirst, PageFirst, Salted, TimeFirst, Visit
 
 
 def of_user(model: Any, row: Any) -> Select[Any]:
@@ -104,7 +107,57 @@ def test_statements_of_one_model_are_compared_for_that_model_only() -> None:
     assert [len(design.costs) for design in result.designs] == [0, 1]
 
 
+class UserFirst(Visit, table="lab_user_first"):
+    """`[user][time][page]`, in a table of one region."""
+
+    __rowkey__ = rowkey(Visit.user, Visit.at, Visit.page)
+
+
+def test_a_region_that_will_be_split_is_the_only_one_when_it_is_busiest() -> None:
+    verdict = lab(UserFirst, Salted, rows=10_000_000, sample=20_000, workload=WORKLOAD).verdict
+
+    assert "in UserFirst the only region takes 100 % of the writes, 2,7" in str(verdict)
+    assert "do not help" not in str(verdict)
+    assert (
+        "UserFirst begins with one region, which takes every write until it is split: give all "
+        "designs the same number of regions, such as 5, to compare their keys alone."
+    ) in verdict.sentences
+
+
+def test_designs_with_as_many_regions_get_no_warning_of_their_number() -> None:
+    assert "begin" not in str(judged(UserFirst, Salted).verdict)
+
+
+def test_a_function_of_a_row_may_use_all_fields() -> None:
+    def of_score(model: Any, row: Any) -> Select[Any]:
+        return select(model).where(model.score == row.score).allow_full_scan()
+
+    def of_nothing(model: Any, row: Any) -> Select[Any]:
+        return select(model).where(model.score == row.points)
+
+    (cost,) = judged(TimeFirst, of_score=of_score).designs[0].costs
+
+    assert (cost.is_full_scan, cost.wanted >= 1) == (True, True)
+    with pytest.raises(ConfigurationError, match="rows of TimeFirst have no field points"):
+        judged(TimeFirst, of_nothing=of_nothing)
+
+
+def test_small_loads_are_counted_as_they_are() -> None:
+    lines = list(report_lines(lab(UserFirst, Salted, rows=1, seconds=10)))
+
+    assert lines[0].startswith("1 row, 0.1 a second for 10 s.")
+    assert "0.1 a second" in " ".join(lines[4:])
+    assert any("1 write" in line and "1 writes" not in line for line in lines)
+
+
 def test_numbers_are_short() -> None:
+    assert [number_text(number) for number in (0, 0.0684, 2.77, 12.3, 3_000)] == [
+        "0",
+        "0.068",
+        "2.8",
+        "12",
+        "3,000",
+    ]
     assert [percent_text(share) for share in (0, 0.0123, 0.5)] == ["0 %", "1.2 %", "50 %"]
     assert [duration_text(s) for s in (0.5, 38, 3600, 7200, 200_000)] == [
         "0.5 s",

@@ -81,6 +81,10 @@ def test_a_value_of_another_type_is_refused_with_its_form(tmp_path: Path) -> Non
 
     assert (error.details["line"], error.details["got"]) == (4, "noon")
     assert "ISO 8601" in error.details["reason"]
+    assert (error.text, error.fix) == (
+        "the CSV file has a wrong value for a field",
+        "correct the value, or leave the line out",
+    )
 
 
 def test_a_field_without_a_column_is_refused(tmp_path: Path) -> None:
@@ -93,6 +97,22 @@ def test_a_field_that_only_an_index_needs_must_have_a_column_too(tmp_path: Path)
     error = refused(written(tmp_path, GOOD.replace(",score", ",rank")), PageFirst)
 
     assert error.details["field"] == "score"
+
+
+def test_a_field_that_no_model_has_is_refused(tmp_path: Path) -> None:
+    text = "[fields.usr]\ndistinct = 7\n[fields.page]\ndistinct = 8\n"
+
+    error = refused(written(tmp_path, text, ".toml"))
+
+    assert error.details["fields"] == ("usr",)
+    assert "user" in error.details["known"]
+
+
+@pytest.mark.parametrize("weight", ["nan", "inf", "0", "-1", "true"])
+def test_a_weight_that_is_no_positive_number_is_refused(tmp_path: Path, weight: str) -> None:
+    text = f"[fields.page.choices]\na = 1\nb = {weight}\n"
+
+    assert refused(written(tmp_path, text, ".toml")).details["key"] == "fields.page.choices.b"
 
 
 def test_a_toml_file_describes_fields(tmp_path: Path) -> None:

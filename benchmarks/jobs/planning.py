@@ -10,22 +10,23 @@ from datetime import timedelta
 from typing import Any
 
 from benchmarks.models import PlainReading, SaltedReading, Source, sources
-from benchmarks.paired import Variant, compare
+from benchmarks.paired import Variant, compare, pair_by_hand
 from benchmarks.place import Place
+from benchmarks.results import Comparison
 from hbase_orm import Model, Select, select
 from hbase_orm.query import Plan, Shapes, plan
 
 TIMES = 500
 
 
-def planning(place: Place) -> str:
+def planning(place: Place) -> list[Comparison]:
     """Compare planning with gets of one row, for a plain and a salted key."""
     place.make_anew(PlainReading)
     place.make_anew(SaltedReading)
-    return "\n\n".join(_compared(place, model) for model in (PlainReading, SaltedReading))
+    return [_compared(place, model) for model in (PlainReading, SaltedReading)]
 
 
-def _compared(place: Place, model: type[Any]) -> str:
+def _compared(place: Place, model: type[Any]) -> Comparison:
     readings = list(sources(TIMES))
     with place.engine.session() as session, session.bulk() as bulk:
         bulk.add_all(model(**source._asdict()) for source in readings)
@@ -43,18 +44,14 @@ def _compared(place: Place, model: type[Any]) -> str:
             assert isinstance(found, Plan)
         return TIMES
 
-    return compare(
-        f"A statement of four conditions on {_key_of(model)}, planned, beside gets of one row",
-        "statement",
-        [
-            Variant("session.get", got),
-            Variant("the same again (A/A)", got),
-            Variant("made and planned, of a new shape", lambda: planned(None)),
-            Variant("made and planned, of a known shape", lambda: planned(shapes)),
-        ],
-        repetitions=place.repetitions,
-        seed=7,
-    )
+    variants = [
+        *pair_by_hand("session.get", got),
+        Variant("new-shape", "made and planned, of a new shape", lambda: planned(None)),
+        Variant("known-shape", "made and planned, of a known shape", lambda: planned(shapes)),
+    ]
+    name = "planning-salted" if model is SaltedReading else "planning"
+    title = f"A statement of four conditions on {_key_of(model)}, planned, beside gets of one row"
+    return compare(name, title, "statement", variants, repetitions=place.repetitions, seed=7)
 
 
 def _statement(model: type[Any], source: Source) -> Select[Any]:

@@ -6,6 +6,7 @@ nothing else. To measure another layout, add a `KeyCase` to `KEY_CASES`.
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
@@ -14,7 +15,8 @@ from hashlib import md5
 from typing import Any, NamedTuple
 from zlib import crc32
 
-from benchmarks.paired import Variant, compare
+from benchmarks.paired import Variant, compare, pair_by_hand
+from benchmarks.results import OWN, Comparison
 from hbase_orm import Family, HashPrefix, Key, Mapped, Model, Salt, codecs, column, key, rowkey
 from hbase_orm.ops import Cell, Row
 
@@ -271,7 +273,7 @@ def plain_hand(row: Row) -> Hand:
     )
 
 
-def keys(repetitions: int) -> str:
+def keys(repetitions: int) -> list[Comparison]:
     """Compare keys, cells and objects with hand-written ones; needs no server."""
     reports = [report for case in KEY_CASES for report in _key_reports(case, repetitions)]
     for title, model, to_cells, to_hand in (
@@ -279,10 +281,10 @@ def keys(repetitions: int) -> str:
         ("of bytes.*", Plain, plain_cells, plain_hand),
     ):
         reports += _cell_reports(title, model, to_cells, to_hand, repetitions)
-    return "\n\n".join(reports)
+    return reports
 
 
-def _key_reports(case: KeyCase, repetitions: int) -> list[str]:
+def _key_reports(case: KeyCase, repetitions: int) -> list[Comparison]:
     layout: Any = case.model.__schema__.layout
     rows = [case.encode(*values) for values in case.values]
     assert rows == [layout.encode_parts(*values) for values in case.values]
@@ -314,7 +316,7 @@ def _cell_reports(
     to_cells: Callable[[Hand], dict[bytes, bytes]],
     to_hand: Callable[[Row], Hand],
     repetitions: int,
-) -> list[str]:
+) -> list[Comparison]:
     hands = _hands()
     names = [field.name for field in fields(Hand)]
     arguments = [{name: getattr(hand, name) for name in names} for hand in hands]
@@ -381,7 +383,11 @@ def _named(function: Callable[..., Any], items: Sequence[Any]) -> None:
         function(**item)
 
 
-def _compare(title: str, by_hand: _Job, others: dict[str, _Job], repetitions: int) -> str:
-    jobs = {"by hand": by_hand, "the same again (A/A)": by_hand, **others}
-    variants = [Variant(name, job.run) for name, job in jobs.items()]
-    return compare(title, "row", variants, repetitions=TIMES * repetitions, seed=5)
+def _compare(title: str, by_hand: _Job, others: dict[str, _Job], repetitions: int) -> Comparison:
+    variants = pair_by_hand("by hand", by_hand.run)
+    variants += [
+        Variant(OWN if number == 0 else f"{OWN}-{number + 1}", name, job.run)
+        for number, (name, job) in enumerate(others.items())
+    ]
+    name = re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")
+    return compare(name, title, "row", variants, repetitions=TIMES * repetitions, seed=5)

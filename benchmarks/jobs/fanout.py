@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from benchmarks.models import SALT_BUCKETS, SaltedReading, sources
-from benchmarks.paired import Variant, compare
+from benchmarks.paired import Variant, compare, pair_by_hand
 from benchmarks.place import Place
+from benchmarks.results import OWN, Comparison
 from hbase_orm import select
 from hbase_orm.query import SaltedScanPlan, ScanPlan
 from hbase_orm.reading.stream import read_of, selected
@@ -13,7 +14,7 @@ from hbase_orm.session.session import Session
 TIMES = 5
 
 
-def fanout(place: Place) -> str:
+def fanout(place: Place) -> list[Comparison]:
     """Compare scans of all rows: bucket after bucket without any order, and merged."""
     rows = TIMES * place.rows
     place.make_anew(SaltedReading)
@@ -33,17 +34,12 @@ def fanout(place: Place) -> str:
         keys = [(reading.host, -reading.at.timestamp()) for reading in readings]
     assert keys == sorted(keys)
     assert len(keys) == by_bucket() == rows
-    return compare(
-        f"Full scan of {rows:,} rows of 5 cells in {SALT_BUCKETS} salt buckets",
-        "row",
-        [
-            Variant("bucket after bucket, each in its own order", by_bucket),
-            Variant("the same again (A/A)", by_bucket),
-            Variant("session.stream(select(...)), in one order", merged),
-        ],
-        repetitions=place.repetitions,
-        seed=6,
-    )
+    variants = [
+        *pair_by_hand("bucket after bucket, each in its own order", by_bucket),
+        Variant(OWN, "session.stream(select(...)), in one order", merged),
+    ]
+    title = f"Full scan of {rows:,} rows of 5 cells in {SALT_BUCKETS} salt buckets"
+    return [compare("fanout", title, "row", variants, repetitions=place.repetitions, seed=6)]
 
 
 def _count_in_turn(session: Session) -> int:

@@ -13,8 +13,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from benchmarks.models import Source, reading
-from benchmarks.paired import Variant, compare
+from benchmarks.paired import Variant, compare, pair_by_hand
 from benchmarks.place import BATCH_ROWS, Place
+from benchmarks.results import OWN, Comparison
 from hbase_orm import Engine, Model, select
 from hbase_orm.binding.runtime import Runtime
 from hbase_orm.migrate.operations.copies import RekeyTable
@@ -57,14 +58,15 @@ class _Waits:
         time.sleep(seconds)
 
 
-def moving(place: Place) -> str:
+def moving(place: Place) -> list[Comparison]:
     """Compare moves of rows beside other programs, and exclusive copies, with code by hand."""
-    return "\n\n".join((_online(place), _exclusively(place)))
+    return [_online(place), _exclusively(place)]
 
 
-def _online(place: Place) -> str:
+def _online(place: Place) -> Comparison:
     return _compared(
         place,
+        "move",
         f"Move of {place.rows:,} rows with an index to a salted row key, beside other programs",
         INDEXED,
         INDEXED_SALTED,
@@ -72,9 +74,10 @@ def _online(place: Place) -> str:
     )
 
 
-def _exclusively(place: Place) -> str:
+def _exclusively(place: Place) -> Comparison:
     return _compared(
         place,
+        "move-exclusively",
         f"Copy of {place.rows:,} plain rows to a salted row key, exclusively",
         PLAIN,
         PLAIN_SALTED,
@@ -83,8 +86,8 @@ def _exclusively(place: Place) -> str:
 
 
 def _compared(
-    place: Place, title: str, old: type[Model], new: type[Model], *, exclusive: bool
-) -> str:
+    place: Place, name: str, title: str, old: type[Model], new: type[Model], *, exclusive: bool
+) -> Comparison:
     waits = _Waits()
     engine = _with_short_waits(place.engine, waits)
 
@@ -114,23 +117,18 @@ def _compared(
         RekeyTable(names[0], new_table=names[1]).run(migration, _Checkpoint())
         return place.rows
 
-    return compare(
-        title,
-        "row",
-        [
-            Variant("stream and bulk, by hand", by_hand, prepare(new)),
-            Variant("the same again (A/A)", by_hand, prepare(new)),
-            Variant("RekeyTable", by_operation, prepare()),
-            Variant(
-                "RekeyTable without its waits for leases",
-                by_operation,
-                prepare(),
-                lambda: waits.seconds,
-            ),
-        ],
-        repetitions=place.repetitions,
-        seed=6,
-    )
+    variants = [
+        *pair_by_hand("stream and bulk, by hand", by_hand, prepare(new)),
+        Variant(OWN, "RekeyTable", by_operation, prepare()),
+        Variant(
+            "without-waits",
+            "RekeyTable without its waits for leases",
+            by_operation,
+            prepare(),
+            lambda: waits.seconds,
+        ),
+    ]
+    return compare(name, title, "row", variants, repetitions=place.repetitions, seed=6)
 
 
 def _values(row: Any) -> dict[str, Any]:

@@ -6,22 +6,30 @@ from heapq import merge
 from itertools import islice
 from typing import Any
 
-from benchmarks.models import SALT_BUCKETS, HandObject, SaltedReading, hand_object, sources
-from benchmarks.paired import Variant, compare
+from benchmarks.models import (
+    SALT_BUCKETS,
+    HandObject,
+    SaltedReading,
+    hand_object,
+    read_fields,
+    sources,
+)
+from benchmarks.paired import Variant, compare, pair_by_hand
 from benchmarks.place import Place
+from benchmarks.results import OWN, Comparison
 from hbase_orm import select
 
 NEWEST = 30
 HOSTS = 2
 # A bucket has more rows of each host than a default scan fetches at once.
-ROWS = 40_000
+TIMES = 2
 QUERIES = 10
 
 
-def newest(place: Place) -> str:
+def newest(place: Place) -> list[Comparison]:
     """Compare queries for the newest rows: of one host, then of the other."""
     place.make_anew(SaltedReading)
-    rows = max(place.rows, ROWS)
+    rows = TIMES * place.rows
     with place.engine.session() as session, session.bulk() as bulk:
         bulk.add_all(SaltedReading(**source._asdict()) for source in sources(rows, HOSTS))
     hosts = [f"host-{number % HOSTS:04d}" for number in range(QUERIES)]
@@ -48,25 +56,22 @@ def newest(place: Place) -> str:
                 _check(session.all(stmt), host)
         return QUERIES
 
-    return compare(
-        f"Newest {NEWEST} rows of a host in {SALT_BUCKETS} salt buckets, {rows:,} rows",
-        "query",
-        [
-            Variant("happybase, merge of default scans", by_hand),
-            Variant("the same again (A/A)", by_hand),
-            Variant(
-                "happybase, merge, limit and batch size by hand",
-                lambda: by_hand(limit=NEWEST, batch_size=NEWEST),
-            ),
-            Variant("session.all(select(...).limit(30))", by_session),
-        ],
-        repetitions=place.repetitions,
-        seed=4,
-    )
+    variants = [
+        *pair_by_hand("happybase, merge of default scans", by_hand),
+        Variant(
+            "hand-limited",
+            "happybase, merge, limit and batch size by hand",
+            lambda: by_hand(limit=NEWEST, batch_size=NEWEST),
+        ),
+        Variant(OWN, "session.all(select(...).limit(30))", by_session),
+    ]
+    title = f"Newest {NEWEST} rows of a host in {SALT_BUCKETS} salt buckets, {rows:,} rows"
+    return [compare("newest", title, "query", variants, repetitions=place.repetitions, seed=4)]
 
 
 def _check(found: list[HandObject] | list[SaltedReading], host: str) -> None:
-    times = [reading.at for reading in found]
+    read = [read_fields(reading) for reading in found]
+    times = [at for _, at, *_ in read]
     assert len(times) == NEWEST
     assert times == sorted(times, reverse=True)
-    assert all(reading.host == host for reading in found)
+    assert all(name == host for name, *_ in read)

@@ -16,9 +16,11 @@ from benchmarks.models import (
     hand_cells,
     hand_entry,
     hand_key,
+    read_fields,
 )
-from benchmarks.paired import Variant, compare
+from benchmarks.paired import Variant, compare, pair_by_hand
 from benchmarks.place import Place
+from benchmarks.results import OWN, Comparison
 from hbase_orm import select
 
 CONNECTIONS = 8
@@ -27,7 +29,7 @@ PAGE_ROWS = 100
 LOOKUPS = 20
 
 
-def updates(place: Place) -> str:
+def updates(place: Place) -> list[Comparison]:
     """Change an indexed column of rows that nobody else writes, over eight connections each."""
     sources, turns = place.readings[:UPDATED_ROWS], count()
     place.make_anew(IndexedReading, HandReading, HandEntry)
@@ -52,17 +54,14 @@ def updates(place: Place) -> str:
             session.flush()
         return len(sources)
 
-    return compare(
-        f"Update of an indexed column of {len(sources)} rows, {CONNECTIONS} connections",
-        "row",
-        [
-            Variant("by hand: get, put row, put entry, delete entry", by_hand),
-            Variant("the same again (A/A)", by_hand),
-            Variant("get_many and flush, guarded", by_flush),
-        ],
-        repetitions=place.repetitions,
-        seed=4,
-    )
+    variants = [
+        *pair_by_hand("by hand: get, put row, put entry, delete entry", by_hand),
+        Variant(OWN, "get_many and flush, guarded", by_flush),
+    ]
+    title = f"Update of an indexed column of {len(sources)} rows, {CONNECTIONS} connections"
+    return [
+        compare("guarded-updates", title, "row", variants, repetitions=place.repetitions, seed=4)
+    ]
 
 
 def _write_by_hand(place: Place, sources: Sequence[Source]) -> None:
@@ -92,7 +91,7 @@ def _update_by_hand(place: Place, sources: Sequence[Source], *, turn: int) -> No
     connection.close()
 
 
-def lookups(place: Place) -> str:
+def lookups(place: Place) -> list[Comparison]:
     """Read pages of rows through an index, and as many rows by their keys."""
     place.make_anew(IndexedReading)
     with place.engine.session() as session, session.bulk(insert_only=True) as bulk:
@@ -107,20 +106,15 @@ def lookups(place: Place) -> str:
         def work() -> int:
             for _ in range(LOOKUPS):
                 with place.engine.session() as session:
-                    assert len(read(session)) == len(keys)
+                    assert len([read_fields(row) for row in read(session)]) == len(keys)
             return LOOKUPS
 
         return work
 
     by_keys = repeated(lambda session: session.get_many(IndexedReading, keys))
-    return compare(
-        f"{len(keys)} rows through an index, beside as many by their keys",
-        "page",
-        [
-            Variant("session.get_many", by_keys),
-            Variant("the same again (A/A)", by_keys),
-            Variant("session.all of a page", repeated(lambda session: session.all(statement))),
-        ],
-        repetitions=place.repetitions,
-        seed=5,
-    )
+    variants = [
+        *pair_by_hand("session.get_many", by_keys),
+        Variant(OWN, "session.all of a page", repeated(lambda session: session.all(statement))),
+    ]
+    title = f"{len(keys)} rows through an index, beside as many by their keys"
+    return [compare("index-lookup", title, "page", variants, repetitions=place.repetitions, seed=5)]
