@@ -1,9 +1,10 @@
 """Compares a new run with the last results: is something worse, beyond noise?
 
 Two figures of each variant of the library are compared. Its speed beside the baseline of the same
-run; noise is half the range of the A/A row, in the run where that is wider. And its client CPU as a
-part of the baseline's in the same run, which another machine or other work changes little; noise is
-what the CPU of the A/A row differed by. Less than a tenth is never called worse.
+run; noise is half the range of the A/A row or what its median differs from 1 by, whichever is more,
+in the noisier of both runs. And its client CPU as a part of the baseline's in the same run, which
+another machine or other work changes little; noise is what the CPU of the A/A row differed by. Less
+than a tenth is never called worse.
 """
 
 from __future__ import annotations
@@ -86,7 +87,9 @@ def _judged(before: Comparison, after: Comparison) -> Iterator[Judgement]:
 
 def _speed_noise(comparison: Comparison) -> float:
     again = comparison.variant(AGAIN)
-    return 0.0 if again is None else (again.speed.most - again.speed.least) / 2
+    if again is None:
+        return 0.0
+    return max((again.speed.most - again.speed.least) / 2, abs(again.speed.median - 1))
 
 
 def _cpu_noise(comparison: Comparison) -> float:

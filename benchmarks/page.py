@@ -178,8 +178,17 @@ def _missed(outcomes: list[Outcome]) -> Iterator[str]:
         shown = _amount(measure, each.value)
         wanted = _amount(measure, each.target.bound)
         text = f"- **{each.target.scenario}**, beside {each.target.beside}: {shown}, "
-        lines.append(f"{text}wanted {wanted}. {each.target.reason}".rstrip())
+        parts = [f"{text}wanted {wanted}.", *_limit_text(each), each.target.reason]
+        lines.append(" ".join(part for part in parts if part))
     yield "\n".join(lines)
+
+
+def _limit_text(each: Outcome) -> Iterator[str]:
+    """Yield how fast the same requests are without a client's cost, if that was measured."""
+    limit = None if each.comparison is None else each.comparison.variant(LIMIT)
+    if limit is not None and each.target.measure is Measure.SPEED:
+        speed = _amount(Measure.SPEED, limit.speed.median)
+        yield f"The same requests reach {speed} if the answers are thrown away."
 
 
 def details(comparison: Comparison) -> str:

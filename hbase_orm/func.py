@@ -42,12 +42,14 @@ def sum(field: Expr[Any], /) -> Expr[Any]:
     return Aggregate("sum", field)
 
 
-@overload
-def avg(
+@overload  # an expression of no value would fit all
+def avg(  # type: ignore[overload-overlap]
     field: Expr[int] | Expr[int | None] | Expr[float] | Expr[float | None], /
 ) -> Expr[float | None]: ...
 @overload
-def avg(field: Expr[Decimal] | Expr[Decimal | None], /) -> Expr[Decimal | None]: ...
+def avg(  # type: ignore[overload-overlap]
+    field: Expr[Decimal] | Expr[Decimal | None], /
+) -> Expr[Decimal | None]: ...
 @overload
 def avg(field: Expr[timedelta] | Expr[timedelta | None], /) -> Expr[timedelta | None]: ...
 def avg(field: Expr[Any], /) -> Expr[Any]:

@@ -7,6 +7,7 @@ from benchmarks.paired import Variant, compare, pair_by_hand
 from benchmarks.place import Place
 from benchmarks.results import OWN, Comparison
 from hbase_orm import select
+from hbase_orm.execute import CorruptRows
 from hbase_orm.query import SaltedScanPlan, ScanPlan
 from hbase_orm.reading.stream import read_of, selected
 from hbase_orm.session.session import Session
@@ -57,5 +58,6 @@ def _count_in_turn(session: Session) -> int:
         most_rows=plan.most_rows,
     )
     bound, runtime = session._state.bound(SaltedReading), session._state.runtime  # noqa: SLF001 - the path of streams
-    pages = runtime.read(read_of(stmt, in_turn, bound, runtime.writer).rows)
-    return sum(1 for _ in selected(pages, bound, stmt))
+    corrupt = CorruptRows("raise", "SaltedReading")
+    pages = runtime.read(read_of(stmt, in_turn, bound, runtime.writer, corrupt).rows)
+    return sum(1 for _ in selected(pages, bound, stmt, corrupt))

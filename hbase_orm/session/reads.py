@@ -158,9 +158,7 @@ class Reader:
         corrupt = self._corrupt_rows(stmt.model, stmt.corrupt_rule)
         read = read_of(stmt, chosen, bound, runtime.writer, corrupt)
         pages = runtime.read(read.rows, read.after_report(corrupt))
-        batches = record_batches(
-            pages, bound, stmt, columns, batch_rows=batch_rows, corrupt=corrupt
-        )
+        batches = record_batches(pages, bound, stmt, columns, batch_rows, corrupt=corrupt)
         stream = Stream[Any](batches, pages.close, read.staleness, of=stmt, corrupt=corrupt)
         return batch_reader(stream, schema_of(columns))
 

@@ -184,7 +184,8 @@ def put(engine: Engine, model: Any, host: str) -> list[Any]:
 def overwrite(engine: Engine, obj: Any, field: str = "v", value: bytes = GARBAGE) -> bytes:
     """Write other bytes into the cell of a field of an object; return the row key in HBase."""
     bound = engine._bound_of(type(obj)).with_table_of(obj.__dict__)
-    object_key, storage = obj.__state__.row.key, bound.schema.storage
+    object_key: bytes = obj.__state__.row.key
+    storage = bound.schema.storage
     column_ = storage.column_of(object_key, bound.schema.column_by_name[field].column)
     row = storage.row_of(object_key)
     mutation = RowMutation(row, (Put(column_, value),))
@@ -229,7 +230,7 @@ def test_without_a_rule_the_rows_before_a_corrupt_one_are_read(
 ) -> None:
     objects = put(engine, model, host)
     key_ = overwrite(engine, objects[2])
-    seen = []
+    seen: list[int] = []
 
     with engine.session() as session, session.stream(of(model, host)) as stream:
         with pytest.raises(CorruptRowError) as caught:

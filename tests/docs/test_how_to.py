@@ -78,7 +78,7 @@ def test_what_stands_beside_the_shell_is_a_command() -> None:
     commands = (FOLDER.parent / "reference" / "commands.md").read_text(encoding="utf-8")
     named = re.findall(r"\| `(hbase-orm \w+(?: [a-z]+(?=[ `]))?)", page)
 
-    assert len(named) == 8
+    assert len(named) == 14
     assert [each for each in named if f"\n## {each}\n" not in commands] == []
 
 

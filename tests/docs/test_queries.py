@@ -60,8 +60,9 @@ def test_rows_that_do_not_decode_are_counted_and_shown(capsys: pytest.CaptureFix
     program = compile(example_of("Rows that do not decode"), "<docs>", "exec", dont_inherit=True)
     with connect("memory://") as engine, engine.session() as session:
         engine.create_tables(Reading)
+        at = datetime(2026, 1, 31, tzinfo=UTC)
         for minute in range(3):
-            at = datetime(2026, 1, 31, 0, minute, tzinfo=UTC)
+            at = at.replace(minute=minute)
             session.add(Reading(host="web-1", at=at, value=minute))
         session.flush()
         (row,) = engine.row_keys(Reading, host="web-1", at=at)

@@ -90,7 +90,7 @@ def gathered(engine: Engine, stmt: Any, stored: Sequence[Row], batch_rows: int =
     result: list[Any] = [str(schema_of(columns))]
     try:
         for batch in record_batches(
-            pages, bound, stmt, columns, batch_rows=batch_rows, corrupt=CorruptRows("raise", "M")
+            pages, bound, stmt, columns, batch_rows, corrupt=CorruptRows("raise", "M")
         ):
             batch.validate(full=True)
             result.append(repr(batch.to_pylist()))

@@ -23,6 +23,7 @@ TESTS = (
     "tests/property/test_row_replies.py",
     "tests/property/test_compiled_reading.py",
     "tests/property/test_compiled_columns.py",
+    "tests/property/test_arrow_columns.py",
     "tests/unit/compiled",
 )
 BUILD = """

@@ -192,6 +192,16 @@ def test_noise_of_either_run_excuses_a_loss(is_noisy_before: bool) -> None:  # n
     assert speed.verdict == "same"
 
 
+def test_a_baseline_that_differs_from_itself_is_noise_even_without_a_range() -> None:
+    again = variant(AGAIN, 1.4, 20.0)
+    before = comparison("scan", variant(COMPILED, 3.0, 2.0))
+    after = msgspec.structs.replace(
+        before, variants=(before.base, again, variant(COMPILED, 2.0, 2.0))
+    )
+
+    assert judged(before, after)[0].noise == pytest.approx(0.4)
+
+
 @pytest.mark.parametrize(("cpu_us", "verdict"), [(2.19, "same"), (2.3, "WORSE"), (1.7, "better")])
 def test_cpu_is_compared_as_a_part_of_the_baselines(cpu_us: float, verdict: str) -> None:
     before = comparison("scan", variant(COMPILED, 3.0, 2.0))

@@ -117,10 +117,10 @@ CODECS = [
 ]
 
 SESSION = [
-    *("add", "add_all", "all", "append", "bulk", "close", "count", "delete", "delete_if"),
+    *("add", "add_all", "all", "append", "arrow", "bulk", "close", "count", "delete", "delete_if"),
     *("delete_row", "delete_where", "exists", "explain", "expunge", "first", "flush", "get"),
     *("get_many", "history", "increment", "insert", "move", "one", "page", "put_if", "put_row"),
-    *("refresh", "replace", "stored_cells", "stream", "update"),
+    *("refresh", "replace", "stored_cells", "stream", "to_pandas", "update"),
 ]
 
 ENGINE = [

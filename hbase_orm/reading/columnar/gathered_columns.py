@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -177,7 +178,10 @@ class Gathering:
 
     def add(self, rows: list[Row]) -> int:
         """Add rows until one cannot be gathered; return the number of added rows."""
-        done: int = self.gatherer.gather(rows)
+        before: int = self.gatherer.rows
+        with suppress(CorruptRowError):  # of a row key, which is decoded before anything is written
+            self.gatherer.gather(rows)
+        done: int = self.gatherer.rows - before
         return done
 
     def take(self) -> list[Any] | None:

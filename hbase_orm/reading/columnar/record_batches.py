@@ -30,8 +30,8 @@ def record_batches(
     bound: BoundModel,
     stmt: Select[Any],
     columns: Sequence[ArrowColumn],
-    *,
     batch_rows: int,
+    *,
     corrupt: CorruptRows,
 ) -> Iterator[Any]:
     """Yield the results of a statement as record batches.
