@@ -55,11 +55,6 @@ class CorruptRows:
         self._left_out = left_out
         self._first: CorruptRowError | None = None
 
-    @property
-    def may_leave_out(self) -> bool:
-        """Whether corrupt rows may be left out, and not all of them are raised."""
-        return self._rule != "raise"
-
     def decodable(self, page: Sequence[Row], table: str) -> Iterable[Row]:
         """Return the rows of a page without its `CorruptRow`s, about which it is decided in turn.
 

@@ -44,7 +44,8 @@ class ArrowReads:
             QueryError: A field has no Arrow type, or an argument does not fit.
             MissingCellError: While batches are read: a row lacks the cell of a required field.
             CodecError: While batches are read: a value does not fit the type of its column.
-            CorruptRowError: While batches are read: a row does not decode.
+            CorruptRowError: While batches are read: a row does not decode. With
+                `.on_corrupt("skip")` it is left out, and `corrupt_rows` of the reader counts it.
         """
         return self._reader.arrow(stmt, batch_rows, types or {})
 

@@ -412,6 +412,31 @@ def test_a_required_field_without_a_cell_is_left_out_where_it_is_selected(
     assert [type(error) for error in errors] == [MissingCellError]
 
 
+@pytest.mark.parametrize("batch_rows", [1, 3, 100])
+def test_columns_are_of_the_rows_that_decode(
+    engine: Engine, model: Any, host: str, batch_rows: int
+) -> None:
+    pytest.importorskip("pyarrow")
+    fill(engine, model, host)
+    wanted = of(model, host).on_corrupt("skip")
+    values = replace(wanted, selection=select(model.v).selection)
+
+    with engine.session() as session:
+        for stmt in (wanted, values, wanted.where(model.v > 1)):
+            is_filtered = stmt.conditions != wanted.conditions  # perhaps by the server
+            with session.arrow(stmt, batch_rows=batch_rows) as reader:
+                columns = reader.read_all().to_pydict()
+            assert columns["v"] == [n for n in GOOD if n > 1 or not is_filtered]
+            assert is_filtered or reader.corrupt_rows == len(BAD)
+        with session.arrow(wanted.limit(4), batch_rows=batch_rows) as reader:
+            assert reader.read_all().to_pydict()["v"] == GOOD[:4]
+        with (
+            session.arrow(of(model, host), batch_rows=batch_rows) as reader,
+            pytest.raises(CorruptRowError),
+        ):
+            reader.read_all()
+
+
 # --- row keys, packed cells, ranges of wide rows, indexes -----------------------------------------
 
 

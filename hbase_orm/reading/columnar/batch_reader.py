@@ -124,6 +124,11 @@ def _reader_class() -> type[Any]:
             """Whether a replica answered so far; see `Stream.stale`."""
             return self._batches.stale
 
+        @property
+        def corrupt_rows(self) -> int:
+            """How many corrupt rows were left out so far; see `Stream.corrupt_rows`."""
+            return self._batches.corrupt_rows
+
         def close(self) -> None:
             """Release the server's scanners; no further batch is read."""
             self._batches.close()

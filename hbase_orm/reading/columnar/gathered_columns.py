@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from hbase_orm.binding.bound_model import BoundModel
 from hbase_orm.codecs.source import MISFITS
 from hbase_orm.compiled import EncodedRow, compiled_cells
+from hbase_orm.errors import CorruptRowError
+from hbase_orm.execute import CorruptRows
 from hbase_orm.model.mapping.compiled_reading import (
     REFUSED,
     cell_reader,
@@ -31,6 +34,8 @@ from hbase_orm.schema import (
     compared_by,
     stored_column,
 )
+
+Matching = Callable[[Sequence[Row], CorruptRows], list[Row]]
 
 _Buffers = tuple[int, bytearray, bytearray | None, Any]
 """The gathered values of a column: see `ColumnGatherer.take`."""
@@ -118,16 +123,30 @@ def _described(source: str, place: int, kind: GatheredKind) -> tuple[Any, ...]:
     return (source, place, kind.name, *number, kind.helper)
 
 
-def _matching(bound: BoundModel, stmt: Select[Any]) -> Callable[[Sequence[Row]], list[Row]]:
+def _matching(bound: BoundModel, stmt: Select[Any]) -> Matching:
     """Return a function that returns the rows that exist and fulfil every condition."""
     compared = [column_field(of) for each in stmt.conditions for of in compared_by(each)]
     fields = {field.name: field for field in compared}
     check = compile_match(bound.schema, stmt.conditions, [*fields])
     read = reader_of(bound.model, [*fields.values()])
 
-    def matching(page: Sequence[Row]) -> list[Row]:
-        rows = [*page] if bound.shows_every_row else [row for row in page if bound.exists(row)]
-        return rows if check is None else [row for row in rows if check(read(row))]
+    table = bound.schema.table
+
+    def matching(page: Sequence[Row], corrupt: CorruptRows) -> list[Row]:
+        rows = [*corrupt.decodable(page, table)]
+        if not bound.shows_every_row:
+            rows = [row for row in rows if bound.exists(row)]
+        return rows if check is None else [*checked(rows, corrupt)]
+
+    def checked(rows: Iterable[Row], corrupt: CorruptRows) -> Iterator[Row]:
+        assert check is not None
+        for row in rows:
+            try:
+                if check(read(row)):
+                    yield row
+            except CorruptRowError as error:
+                if not corrupt.leaves_out(error, table, row.key):
+                    raise
 
     return matching
 
@@ -138,14 +157,15 @@ class Gathering:
 
     Attributes:
         bound: The bound model of the rows.
-        matching: A function that returns the rows of a page that exist and fulfil every condition.
+        matching: A function that returns the rows of a page that exist and fulfil every condition;
+            its second argument decides about rows that do not decode.
         gatherer: The compiled gatherer.
         columns: The columns.
         kinds: How each column is gathered.
     """
 
     bound: BoundModel
-    matching: Callable[[Sequence[Row]], list[Row]]
+    matching: Matching
     gatherer: Any
     columns: tuple[ArrowColumn, ...]
     kinds: tuple[GatheredKind, ...]
@@ -158,7 +178,10 @@ class Gathering:
 
     def add(self, rows: list[Row]) -> int:
         """Add rows until one cannot be gathered; return the number of added rows."""
-        done: int = self.gatherer.gather(rows)
+        before: int = self.gatherer.rows
+        with suppress(CorruptRowError):  # of a row key, which is decoded before anything is written
+            self.gatherer.gather(rows)
+        done: int = self.gatherer.rows - before
         return done
 
     def take(self) -> list[Any] | None:

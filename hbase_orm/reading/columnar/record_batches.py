@@ -10,8 +10,7 @@ from typing import Any, Final
 
 from hbase_orm.binding.bound_model import BoundModel
 from hbase_orm.compiled import EncodedRow
-from hbase_orm.errors import CorruptRowError
-from hbase_orm.execute import CorruptRows, name_row
+from hbase_orm.execute import CorruptRows
 from hbase_orm.ops import Row
 from hbase_orm.query import Select, Selection
 from hbase_orm.reading.columnar.arrow_columns import ArrowColumn
@@ -46,10 +45,7 @@ def record_batches(
         corrupt: Decides about rows that do not decode.
     """
     by_value = _as_values(stmt, bound, columns)
-    gathering = None
-    # Columns are gathered of whole batches, before it is known which rows are left out.
-    if by_value is not None and not corrupt.may_leave_out:
-        gathering = gathering_of(bound, by_value, columns, batch_rows)
+    gathering = None if by_value is None else gathering_of(bound, by_value, columns, batch_rows)
     if by_value is None or gathering is None:
         measured = MeasuredPages(pages)
         results = selected(measured, bound, by_value or stmt, corrupt)
@@ -156,7 +152,7 @@ class _Builder:
         columns: The columns of the batches.
         gathering: What gathers the columns.
         batch_rows: The most rows of a batch.
-        corrupt: Raises the errors of rows that do not decode.
+        corrupt: Decides about rows that do not decode.
         parts: The arrays of the batch, without the rows that `gathering` holds.
         count: The number of rows of the batch.
         size_bytes: The size of the rows in `parts`.
@@ -176,12 +172,14 @@ class _Builder:
         """Yield the batches."""
         left = self.stmt.row_limit
         for page in pages:
-            rows = self._matching(page)
-            if left is not None:
-                rows, left = rows[:left], max(0, left - len(rows))
+            rows = self.gathering.matching(page, self.corrupt)
             at = 0
-            while at < len(rows):
-                at += self._add(rows[at : at + self.batch_rows - self.count])
+            while at < len(rows) and left != 0:
+                most = self.batch_rows - self.count
+                some = rows[at : at + (most if left is None else min(most, left))]
+                at += len(some)
+                added = self._add(some)
+                left = None if left is None else left - added
                 if self.count == self.batch_rows:
                     yield self._joined()
             if self.count and self.size_bytes + self.gathering.size_bytes >= MOST_BATCH_BYTES:
@@ -191,35 +189,27 @@ class _Builder:
         if self.count:
             yield self._joined()
 
-    def _matching(self, page: Sequence[Row]) -> list[Row]:
-        """Return the rows of a page that exist and fulfil every condition."""
-        table = self.bound.schema.table
-        try:
-            return self.gathering.matching([*self.corrupt.decodable(page, table)])
-        except CorruptRowError as error:
-            name_row(error, table, b"")
-            raise
-
     def _add(self, rows: list[Row]) -> int:
-        """Add rows to the batch; return their number."""
-        self.count += len(rows)
-        done = self.gathering.add(rows)
-        if done < len(rows):
+        """Add rows to the batch; return the number of those that were not left out."""
+        added = self.gathering.add(rows)
+        if added < len(rows):
             self.size_bytes += self.gathering.size_bytes
             gathered = self.gathering.take()
             self.parts += [] if gathered is None else [gathered]
-            self.parts.append(self._read(rows[done:]))
-        return len(rows)
+            values = self._values(rows[added:])
+            self.parts.append([_array(column, values, n) for n, column in enumerate(self.columns)])
+            added += len(values)
+        self.count += added
+        return added
 
-    def _read(self, rows: list[Row]) -> list[Any]:
-        """Return the arrays of rows that could not be gathered."""
+    def _values(self, rows: list[Row]) -> list[tuple[Any, ...]]:
+        """Return the values of rows that could not be gathered."""
         self.size_bytes += sum(map(_size_of, rows))
-        values = [
-            each for _, each in selected_values(iter([rows]), self.bound, self.stmt, self.corrupt)
-        ]
+        read = selected_values(iter([rows]), self.bound, self.stmt, self.corrupt)
+        values = [each for _, each in read]
         if self.stmt.selection is not None and self.stmt.selection.is_bare:
-            values = [(value,) for value in values]
-        return [_array(column, values, n) for n, column in enumerate(self.columns)]
+            return [(value,) for value in values]
+        return values
 
     def _joined(self) -> Any:
         """Return the batch, and begin the next one."""

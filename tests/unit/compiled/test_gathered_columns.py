@@ -5,15 +5,27 @@ from __future__ import annotations
 import random
 import struct
 import tracemalloc
+from datetime import date
 from typing import Any
 
 import pytest
 
-from hbase_orm import Family, Key, Mapped, Model, codecs, column, connect, select
+from hbase_orm import (
+    Family,
+    HashPrefix,
+    Key,
+    Mapped,
+    Model,
+    codecs,
+    column,
+    connect,
+    rowkey,
+    select,
+)
 from hbase_orm import key as key_field
 from hbase_orm.codecs.source import MISFITS
 from hbase_orm.compiled import EncodedRow, compiled_cells
-from hbase_orm.errors import HBaseORMError
+from hbase_orm.errors import CorruptRowError, HBaseORMError
 from hbase_orm.execute import CorruptRows
 from hbase_orm.reading.columnar.arrow_columns import columns_of
 from hbase_orm.reading.columnar.record_batches import record_batches
@@ -185,6 +197,49 @@ def test_every_cut_and_every_changed_byte_of_a_row_is_an_error_or_a_value() -> N
         assert batch.num_rows == 3
         gathered += 1
     assert gathered > 50
+
+
+class Named(Model, table="gathered_names"):
+    d = Family()
+    name: Key[str] = key_field()
+    day: Key[date] = key_field()
+    n: Key[int] = key_field(codecs.uint16())
+    text: Mapped[str] = column(d, "t")
+    __rowkey__ = rowkey(HashPrefix(4, of=name), name, day, n)
+
+
+@pytest.mark.parametrize("batch_rows", [1, 2, 16])
+@pytest.mark.parametrize("limit", [None, 1, 3])
+@pytest.mark.parametrize("model", [Note, Named])
+def test_rows_that_do_not_decode_are_left_out_between_gathered_ones(
+    model: Any, limit: int | None, batch_rows: int
+) -> None:
+    with connect("memory://") as engine, engine.session() as session:
+        bound = session._state.bound(model)
+    keys = [
+        Note.encode_key(n=n)
+        if model is Note
+        else Named.encode_key(name="a", day=date(2026, 1, 31), n=n)
+        for n in range(6)
+    ]
+    good, bad = cell(b"d:t", b"x"), cell(b"d:t", b"\xff\xfe")
+    page = [EncodedRow(key, bad if n in (0, 2, 3) else good) for n, key in enumerate(keys)]
+    page.insert(5, EncodedRow(keys[4][:-1], good))
+    stmt = select(model).allow_full_scan()
+    stmt = stmt if limit is None else stmt.limit(limit)
+    errors: list[CorruptRowError] = []
+    corrupt = CorruptRows(errors.append, model.__name__)
+    columns = columns_of(stmt, bound, {})
+
+    batches = [*record_batches(iter([page]), bound, stmt, columns, batch_rows, corrupt=corrupt)]
+
+    found = [n for batch in batches for n in batch.to_pydict()["n"]]
+    assert found == [1, 4, 5][:limit]
+    assert all(batch.num_rows <= batch_rows for batch in batches)
+    assert limit == 1 or [error.row for error in errors] == [
+        *(keys[n] for n in (0, 2, 3)),
+        keys[4][:-1],
+    ]
 
 
 def test_memory_does_not_grow_with_the_rows() -> None:
