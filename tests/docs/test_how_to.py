@@ -29,6 +29,7 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
     """Return a function that runs a page's programs with other URLs, and returns its mistakes."""
     module = ModuleType("how_to_page")
     monkeypatch.setitem(sys.modules, module.__name__, module)
+    engines: dict[int, Engine] = {}  # also those whose names got other values
 
     def run_page(name: str, url_for: Callable[[re.Match[str]], str]) -> list[str]:
         page = (FOLDER / f"{name}.md").read_text(encoding="utf-8")
@@ -36,6 +37,8 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
         for program, shown in BLOCK.findall(page):
             code = compile(URL.sub(url_for, program), f"{name}.md", "exec", dont_inherit=True)
             exec(code, vars(module))
+            values = vars(module).values()
+            engines.update({id(value): value for value in values if isinstance(value, Engine)})
             printed = capsys.readouterr().out
             if shown and printed != shown.lstrip("\n"):
                 mistakes.append(f"{program}\nprinted {printed!r}, the page shows {shown!r}")
@@ -43,9 +46,8 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
         return mistakes
 
     yield run_page
-    for value in vars(module).values():
-        if isinstance(value, Engine):
-            value.close()
+    for engine in engines.values():
+        engine.close()
 
 
 @pytest.mark.filterwarnings("ignore:Using .httpx. with")  # either client of requests will do
