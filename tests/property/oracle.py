@@ -321,7 +321,7 @@ class Bench:
         selection = select(fields[0]).selection if len(fields) == 1 else select(*fields).selection
         asked = replace(stmt, selection=selection)
         before = self.gateway.got if self.gateway else 0
-        found = [found if len(names) > 1 else (found,) for found in session.all(asked)]
+        found = [tuple(each) if len(names) > 1 else (each,) for each in session.all(asked)]
         shown = [tuple(row[name] for name in names) for row in answer]
         assert repr(found) == repr(shown), (found, shown, str(session.explain(asked)))
         covered = session.explain(asked)

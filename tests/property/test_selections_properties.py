@@ -41,6 +41,11 @@ def bare(values: Sequence[Any]) -> Any:
     return values[0] if len(values) == 1 else tuple(values)
 
 
+def shown(results: Sequence[Any]) -> str:
+    """Return results as text, in which several values are a plain tuple."""
+    return repr([tuple(each) if isinstance(each, tuple) else each for each in results])
+
+
 def field_of(case: Case, name: str) -> Expr[Any]:
     field: Expr[Any] = getattr(case.declared.model, name)
     return field
@@ -56,8 +61,8 @@ def check_values(
     stmt = selecting(case, question, [field_of(case, name) for name in names])
     expected = [bare([row[name] for name in names]) for row in found]
 
-    assert repr(session.all(stmt)) == repr(expected), str(session.explain(stmt))
-    assert repr(session.all(stmt.limit(question.limit))) == repr(expected[: question.limit])
+    assert shown(session.all(stmt)) == repr(expected), str(session.explain(stmt))
+    assert shown(session.all(stmt.limit(question.limit))) == repr(expected[: question.limit])
     assert session.count(stmt) == len(found)
     assert session.exists(stmt) is bool(found)
     pages, token = list[Any](), None
@@ -67,7 +72,7 @@ def check_values(
         token = page.token
         if token is None:
             break
-    assert repr(pages) == repr(expected)
+    assert shown(pages) == repr(expected)
 
 
 def check_sorted(
