@@ -13,7 +13,7 @@ from benchmarks.results import COMPILED, PURE, to_json
 from hbase_orm.compiled import compiled_cells
 from tests.support.made_up_results import RESULTS, comparison, variant
 
-pytestmark = pytest.mark.hbase
+pytestmark = [pytest.mark.hbase, pytest.mark.timeout(300)]
 
 
 def test_a_quick_check_measures_both_readers_and_the_limit_and_decides_nothing(
