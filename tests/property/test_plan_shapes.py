@@ -134,11 +134,19 @@ WITHOUT_SHAPE: dict[str, Any] = {
 }
 
 
+# No plan depends on them: they say what is done with rows that were read.
+OF_NO_PLAN: dict[str, Any] = {"corrupt_rule": "skip"}
+
+
 def test_whatever_a_plan_depends_on_beside_values_is_in_the_shape() -> None:
     stmt = select(Part).where(Part.maker == "a")
 
     # The values are what a shape leaves out, and a model has shapes of its own.
-    assert {f.name for f in fields(stmt)} == {*OTHERS, *WITHOUT_SHAPE, "model", "conditions"}
+    known = {*OTHERS, *WITHOUT_SHAPE, *OF_NO_PLAN, "model", "conditions"}
+    assert {f.name for f in fields(stmt)} == known
+    for name, value in OF_NO_PLAN.items():
+        changed = replace(stmt, **{name: value})
+        assert (changed.shape, changed != stmt) == (stmt.shape, True), name
     for name, value in OTHERS.items():
         assert replace(stmt, **{name: value}).shape not in {stmt.shape, None}, name
     for name, value in WITHOUT_SHAPE.items():
