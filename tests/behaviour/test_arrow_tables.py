@@ -432,8 +432,10 @@ def test_wrong_types_are_refused(store: Store, types: dict[Any, Any], text: str)
 
 @pytest.mark.parametrize("batch_rows", [0, -1, 1.5, True])
 def test_a_wrong_number_of_rows_is_refused(store: Store, batch_rows: Any) -> None:
-    with store.engine.session() as session, pytest.raises(QueryError, match="positive integer"):
+    with store.engine.session() as session, pytest.raises(QueryError, match="positive") as got:
         session.arrow(select(Sale).allow_full_scan(), batch_rows=batch_rows)
+
+    assert got.value.fix == "give 1 or more"  # without it batches are bounded, too
 
 
 def test_related_objects_are_refused(store: Store) -> None:
