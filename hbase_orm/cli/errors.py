@@ -92,6 +92,7 @@ def as_options(text: str) -> str:
     Advice to call a method that has no such option is removed.
     """
     text = text.replace(".allow_full_scan()", "--allow-full-scan")
+    text = text.replace('.on_corrupt("skip"), or ', "")
     return text.replace("; or sort the rows in memory: .sort_in_memory(..., max_rows=...)", "")
 
 

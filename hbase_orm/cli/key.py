@@ -228,7 +228,7 @@ def _meant_table(model: type[Model], fields: Mapping[str, Any]) -> str | None:
     period = model.__schema__.layout.table_period
     if period is None or period.field not in fields:
         return None
-    return period.unit.name_of(period.pattern, period.unit.start(fields[period.field]))
+    return period.table_of(fields[period.field])
 
 
 def _misplaced(model: type[Model], table: str | None, meant: str | None) -> str | None:

@@ -16,7 +16,10 @@ from hbase_orm.query import OnCorrupt
 
 logger = logging.getLogger("hbase_orm.session")
 
-_FIX = 'correct or delete the row, or leave such rows out: .on_corrupt("skip")'
+_FIX = (
+    'correct or delete the row, or leave such rows out: .on_corrupt("skip"), or on_corrupt=skip in '
+    "the URL"
+)
 
 
 def name_row(error: CorruptRowError, table: str, key: bytes) -> None:

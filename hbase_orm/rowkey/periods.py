@@ -147,6 +147,10 @@ class TablePeriod:
     unit: Unit
     is_made_by_writes: bool = False
 
+    def table_of(self, time: datetime) -> str:
+        """Return the name of the table that holds the rows of a time."""
+        return self.unit.name_of(self.pattern, self.unit.start(time))
+
 
 UNITS: Final[Mapping[str, Unit]] = MappingProxyType(
     {

@@ -389,3 +389,9 @@ class Session(ArrowReads, ImmediateWrites):
             parallel=parallel,
             progress=progress,
         )
+
+
+def unsent_writes(session: Session) -> int:
+    """Return how many writes a flush would send, also those of values changed in place."""
+    session._state.note_changes_in_place()  # noqa: SLF001 - one library
+    return len(session._state.pending)  # noqa: SLF001 - likewise

@@ -10,6 +10,7 @@ from typing import Any, Generic, TypeVar
 from hbase_orm.errors import ValidationError
 from hbase_orm.model import Model
 from hbase_orm.model.made_values import made_arguments
+from hbase_orm.model.refusals import check_makes_objects
 
 M = TypeVar("M", bound=Model)
 
@@ -23,6 +24,7 @@ class Factory(Generic[M]):
 
     def __init__(self, model: type[M], values: dict[str, Any]) -> None:
         """Prepare to make objects with these values; see `factory`."""
+        check_makes_objects(model)
         self.model = model
         self._parameters = inspect.signature(model).parameters
         self._values = self._known(values)
@@ -72,6 +74,7 @@ def factory(model: type[M], **values: Any) -> Factory[M]:
             and return them.
 
     Raises:
+        SchemaError: The model is abstract, or the base of record types.
         ValidationError: The model has no such field.
 
     Examples:

@@ -239,6 +239,17 @@ def hbase_models() -> Sequence[type[Model]]:
     )
 
 
+def _create_tables(engine: Engine, models: Sequence[type[Model]]) -> None:
+    """Create the tables of models, without tables of periods that the first write creates."""
+    engine.create_tables(*(model for model in models if not _is_made_by_writes(model)))
+
+
+def _is_made_by_writes(model: Any) -> bool:
+    schema = getattr(model, "__schema__", None)  # what is no model is refused with the others
+    period = None if schema is None else schema.layout.table_period
+    return period is not None and period.is_made_by_writes
+
+
 class _ModelNamespaces:
     """The namespaces of this process: one for each collection of models that tests take.
 
@@ -260,7 +271,7 @@ class _ModelNamespaces:
             namespace = f"n{uuid.uuid4().hex[:12]}"
             self._made.append((hbase, namespace))
             with connect(hbase.url_in(namespace)) as engine:
-                engine.create_tables(*key)
+                _create_tables(engine, key)
             self._urls[key] = hbase.url_in(namespace)
         return self._urls[key]
 
@@ -293,7 +304,8 @@ def hbase_engine(
 
     if is_in_memory(os.environ):
         with connect(os.environ[URL_VARIABLE]) as engine:
-            engine.create_tables(*hbase_models)
+            _create_tables(engine, hbase_models)
+            empty_tables(engine)  # engines of memory://name share their tables
             yield engine
         return
     with connect(_hbase_namespaces.url_of(hbase_models)) as engine:

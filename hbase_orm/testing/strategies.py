@@ -17,6 +17,7 @@ from hbase_orm.codecs import Codec
 from hbase_orm.errors import CodecError, ConfigurationError, RowKeyError, ValidationError
 from hbase_orm.model import Model
 from hbase_orm.model.made_values import accepts
+from hbase_orm.model.refusals import check_makes_objects
 from hbase_orm.rowkey.leading import listed_values
 
 M = TypeVar("M", bound=Model)
@@ -78,12 +79,14 @@ def objects_of(model: type[M], /, **strategies: st.SearchStrategy[Any]) -> st.Se
 
     Raises:
         ConfigurationError: Values of a field cannot be made; the error names it.
+        SchemaError: The model is abstract, or the base of record types.
         ValidationError: The model has no such field.
 
     Examples:
         >>> @given(objects_of(Order, total=st.integers(0, 100)))  # doctest: +SKIP
         ... def test_an_order_is_read_as_it_was_saved(order): ...
     """
+    check_makes_objects(model)
     names = inspect.signature(model).parameters
     for name in strategies:
         if name not in names:

@@ -323,6 +323,25 @@ def test_aggregates_are_columns_named_as_they_are_written(store: Store) -> None:
     assert by_day.to_pydict() == {"day(at)": [START.date()], "count()": [12]}
 
 
+def test_averages_have_types_that_hold_them(store: Store) -> None:
+    items = (func.avg(Sale.count), func.avg(Sale.weight), func.avg(Sale.took), func.avg(Sale.price))
+    of_three = select(*items).where(Sale.shop == "east", Sale.count.in_([0, 1, 3]))
+    of_none = select(*items).where(Sale.shop == "none")
+    with store.engine.session() as session:
+        table = session.arrow(of_three).read_all()
+        rounded = session.arrow(of_three, types={"avg(price)": pa.decimal128(9, 2)}).read_all()
+        absent = session.arrow(of_none).read_all()
+
+    assert [str(kind) for kind in table.schema.types] == [
+        *("double", "double", "duration[us]", "decimal128(38, 9)")
+    ]
+    assert [*table.to_pylist()[0].values()] == [
+        *(4 / 3, 0.25, timedelta(seconds=2), Decimal("0.333333333"))
+    ]
+    assert rounded["avg(price)"].to_pylist() == [Decimal("0.33")]
+    assert {*absent.to_pylist()[0].values()} == {None}
+
+
 def test_dynamic_columns_are_maps_and_single_ones_can_be_null(store: Store) -> None:
     with store.engine.session() as session:
         table = session.arrow(select(Tagged).allow_full_scan(), batch_rows=2).read_all()
@@ -413,8 +432,10 @@ def test_wrong_types_are_refused(store: Store, types: dict[Any, Any], text: str)
 
 @pytest.mark.parametrize("batch_rows", [0, -1, 1.5, True])
 def test_a_wrong_number_of_rows_is_refused(store: Store, batch_rows: Any) -> None:
-    with store.engine.session() as session, pytest.raises(QueryError, match="positive integer"):
+    with store.engine.session() as session, pytest.raises(QueryError, match="positive") as got:
         session.arrow(select(Sale).allow_full_scan(), batch_rows=batch_rows)
+
+    assert got.value.fix == "give 1 or more"  # without it batches are bounded, too
 
 
 def test_related_objects_are_refused(store: Store) -> None:
@@ -431,7 +452,7 @@ def test_a_value_that_does_not_fit_the_type_names_the_column(store: Store) -> No
             reader.read_all()
 
     assert got.value.column == "price"
-    assert "types={" in got.value.fix
+    assert "types={'price': " in got.value.fix
 
 
 def put(store: Store, host: str, n: int, *cells: Put) -> None:

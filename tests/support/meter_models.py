@@ -15,9 +15,12 @@ from hbase_orm import (
     Key,
     Mapped,
     Model,
+    Offset,
+    Period,
     RecordType,
     Salt,
     Select,
+    TablePerPeriod,
     codecs,
     column,
     counter,
@@ -94,6 +97,14 @@ class Boot(Event, record_type="B"):
 
 class Crash(Event, record_type="C"):
     signal: Mapped[int] = column(Event.d, default=9)
+
+
+class Sample(Model, table=TablePerPeriod("samples_%Y%m", of="at", period="month", create=True)):
+    d = Family()
+    host: Key[str] = key()
+    at: Key[datetime] = key(codecs.seconds())
+    level: Mapped[int] = column(d, Offset("hour", of=at), codec=codecs.uint8())
+    __rowkey__ = rowkey(host, Period("hour", of=at))
 
 
 MODELS: tuple[type[Model], ...] = (Reading, Meter, Manual, Salted, Event)

@@ -10,6 +10,7 @@ from hbase_orm.cli.frame import Command, answer, settings
 from hbase_orm.cli.model_arguments import model_and_texts
 from hbase_orm.cli.row_commands.assignments import Assignments, read_assignments
 from hbase_orm.cli.row_commands.key_arguments import check_key, is_no_model
+from hbase_orm.cli.row_commands.stored_places import stored_row, stored_table
 from hbase_orm.errors import DuplicateRowError, FeatureMissingError
 from hbase_orm.model import Model
 from hbase_orm.rowkey.notation import to_string_binary
@@ -43,9 +44,7 @@ def put(target: tuple[type[Model], tuple[str, ...]], nulls: tuple[str, ...]) -> 
     given.check(model)
     with connect(settings().require_url()) as engine, engine.session() as session:
         outcome, obj = _put(session, model, given)
-    row = obj.__state__.row
-    key = "" if row is None else to_string_binary(row.key)
-    table = model.__schema__.table
+    table, key = stored_table(obj), to_string_binary(stored_row(obj))
     answer(
         {"outcome": outcome, "table": table, "row": key},
         lambda: [f"{outcome}: {table} {key}"],

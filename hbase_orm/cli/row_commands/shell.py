@@ -20,6 +20,7 @@ from hbase_orm.model import Model
 from hbase_orm.model.declare.placement import base_of
 from hbase_orm.query import select
 from hbase_orm.session import Engine, Session, connect
+from hbase_orm.session.session import unsent_writes
 
 _NAMES: Final = ("engine", "session", "select", "func")
 
@@ -49,7 +50,7 @@ def shell(models: tuple[type[Model], ...], *, plain: bool) -> None:
             _open_ipython(names, banner)
         else:
             _open_console(names, banner)
-        if "pending=0" not in repr(session):
+        if unsent_writes(session):
             note(f"not sent, because session.flush() was not called: {session!r}")
         session.close()
 

@@ -8,6 +8,7 @@ from typing import Any, Final
 from hbase_orm.cli.frame import table
 from hbase_orm.cli.row_commands.cell_texts import cell_text, printable, typed_text
 from hbase_orm.cli.row_commands.shown_fields import ShownFields
+from hbase_orm.cli.row_commands.stored_places import stored_column, stored_row
 from hbase_orm.rowkey.notation import to_string_binary
 
 _MEASURED_ROWS: Final = 100
@@ -85,12 +86,11 @@ class CellWriter:
 
     def add(self, result: Any) -> None:
         """Print the cells of the row that an object was read from."""
-        row = result.__state__.row
-        key, is_shown = to_string_binary(row.key), self._fields.columns
+        key, is_shown = to_string_binary(stored_row(result)), self._fields.columns
         lines = [
-            f"{key}  column={to_string_binary(column)}, timestamp={cell.timestamp_ms}, "
-            f"value={to_string_binary(cell.value)}\n"
-            for column, cell in sorted(row.cells.items())
+            f"{key}  column={to_string_binary(stored_column(result, column))}, "
+            f"timestamp={cell.timestamp_ms}, value={to_string_binary(cell.value)}\n"
+            for column, cell in sorted(result.__state__.row.cells.items())
             if is_shown is None or is_shown(column)
         ]
         self._write(self._head + "".join(lines))

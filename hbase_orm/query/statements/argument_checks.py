@@ -55,7 +55,7 @@ def positive(name: str, value: object, most: int = sys.maxsize) -> int:
     """
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
         fix = "give 1 or more"
-        fix += "" if name == "sort_in_memory" else ", or leave it out for no bound"
+        fix += "" if name in {"sort_in_memory", "arrow"} else ", or leave it out for no bound"
         raise QueryError("the number must be a positive integer", method=name, got=value, fix=fix)
     if value > most:
         raise QueryError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from hbase_orm.binding.bound_model import BoundModel
@@ -11,7 +11,12 @@ from hbase_orm.codecs import Codec
 from hbase_orm.errors import CodecError, QueryError
 from hbase_orm.query import Aggregate, Select, codec_of, loaded_by
 from hbase_orm.reading.columnar.arrow_module import arrow
-from hbase_orm.reading.columnar.arrow_types import DECIMAL_SCALE, ArrowType, arrow_type
+from hbase_orm.reading.columnar.arrow_types import (
+    DECIMAL_SCALE,
+    ArrowType,
+    arrow_type,
+    average_type,
+)
 from hbase_orm.schema import DynamicSchema, EntryExpr, Expr, FunctionExpr, TableSchema
 
 Types = Mapping[str, Any]
@@ -67,7 +72,7 @@ class ArrowColumn:
             column=self.name,
             type=str(self.type.type),
             reason=reason,
-            fix="choose another type: types={'field': pyarrow.decimal128(38, 18)}; decimals "
+            fix=f"choose another type: types={{{self.name!r}: pyarrow.decimal128(38, 18)}}; decimals "
             f"have {DECIMAL_SCALE} digits after the point if you choose none",
         )
 
@@ -199,6 +204,8 @@ def _of_aggregate(schema: TableSchema, item: Aggregate[Any], types: Types) -> Ar
         kind = ArrowType(pa.int64())
         return _of_type(name, kind, types, is_nullable=False)
     codec = codec_of(schema, item.field)
+    if item.function == "avg":
+        return _of_average(name, codec, types)
     if item.function != "sum":
         return _of_codec(schema, name, codec, types, is_nullable=True)
     kind = _sum_type(codec)
@@ -211,6 +218,11 @@ def _sum_type(codec: Codec[Any]) -> ArrowType:
     if one is None or pa.types.is_integer(one.type):
         return ArrowType(pa.int64())
     return ArrowType(pa.float64()) if pa.types.is_floating(one.type) else one
+
+
+def _of_average(name: str, codec: Codec[Any], types: Types) -> ArrowColumn:
+    column = _of_type(name, average_type(codec), types, is_nullable=True)
+    return replace(column, type=column.type.rounding_decimals())
 
 
 def _of_codec(

@@ -1,7 +1,7 @@
 """The Arrow type of each codec, and how decoded values become an array of this type.
 
 The type depends only on the codec, so all batches of a read have the same schema. Values are never
-rounded or cut: a value that does not fit its type raises an error.
+rounded or cut, except averages of decimals: a value that does not fit its type raises an error.
 """
 
 from __future__ import annotations
@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
-from decimal import Decimal
+from decimal import Context, Decimal
 from enum import Enum
+from functools import partial
 from ipaddress import IPv4Address, IPv6Address
 from typing import Any, Final
 from uuid import UUID
@@ -34,6 +35,9 @@ DECIMAL_SCALE: Final = 9
 
 No codec of decimals has a scale of its own, and an Arrow column has one for all its values.
 """
+
+_MOST_DIGITS: Final = 76
+"""The most digits of Arrow's decimals, those of decimal256."""
 
 _MICROSECOND: Final = timedelta(microseconds=1)
 _BITS: Final = (8, 16, 32, 64)
@@ -100,6 +104,22 @@ class ArrowType:
             convert = None
         return replace(self, type=kind, convert=convert, texts=None)
 
+    def rounding_decimals(self) -> ArrowType:
+        """Return the type for columns whose decimals are rounded to the scale, as averages are."""
+        if not arrow().types.is_decimal(self.type):
+            return self
+        return replace(self, convert=partial(_rounded, scale=self.type.scale))
+
+
+def _rounded(value: Decimal, *, scale: int) -> Decimal:
+    """Return a decimal with as many digits after the point as `scale`.
+
+    One that fits no Arrow type is returned as it is: pyarrow refuses it.
+    """
+    if not value.is_finite() or value.adjusted() >= _MOST_DIGITS - scale:
+        return value
+    return value.quantize(Decimal(1).scaleb(-scale), context=Context(prec=_MOST_DIGITS))
+
 
 def arrow_type(codec: Codec[Any]) -> ArrowType | None:
     """Return the Arrow type of a codec's values; None if there is none."""
@@ -116,6 +136,15 @@ def arrow_type(codec: Codec[Any]) -> ArrowType | None:
         kind, has_none = packed_type(codec.type_)
         return ArrowType(kind, items_of(codec.type_), has_none=has_none)
     return _by_python_type(codec)
+
+
+def average_type(codec: Codec[Any]) -> ArrowType:
+    """Return the type of the average of a codec's values: a float is never a narrow one."""
+    pa = arrow()
+    is_number = issubclass(codec.python_type, (int, float))
+    average = ArrowType(pa.float64()) if is_number else arrow_type(codec)
+    assert average is not None, codec  # decimals and timedeltas have types
+    return average
 
 
 def text_of_member(member: Any) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from uuid import uuid4
+
 import pytest
 
 MODELS = """
@@ -11,6 +13,15 @@ MODELS = """
     class Order(Model, table="orders"):
         d = Family()
         number: Key[int] = key()
+        city: Mapped[str] = column(d)
+"""
+PERIODS = """
+    from datetime import datetime
+    from hbase_orm import Family, Key, Mapped, Model, TablePerPeriod, codecs, column, key
+
+    class Order(Model, table=TablePerPeriod("o_%Y%m", of="at", period="month", create=True)):
+        d = Family()
+        at: Key[datetime] = key(codecs.seconds())
         city: Mapped[str] = column(d)
 """
 CONFTEST = """
@@ -54,6 +65,38 @@ def test_each_test_has_empty_tables_in_memory(pytester: pytest.Pytester) -> None
 
     result.assert_outcomes(passed=2, failed=1)
     result.stdout.fnmatch_lines(["*Order objects differ", "*city: 'Oslo' != 'Rome'"])
+
+
+def test_tables_with_a_name_are_empty_too(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HBASE_ORM_TEST_URL", f"memory://{uuid4().hex}")
+    pytester.makepyfile(shop=MODELS)
+    pytester.makeconftest(CONFTEST)
+    pytester.makepyfile(TESTS)
+
+    result = pytester.runpytest("-p", "no:randomly")
+
+    result.assert_outcomes(passed=2, failed=1)
+
+
+def test_tables_of_periods_are_made_by_the_first_write(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(shop=PERIODS)
+    pytester.makeconftest(CONFTEST)
+    pytester.makepyfile("""
+        from datetime import UTC, datetime
+        from hbase_orm import select
+        from shop import Order
+
+        def test_a_reading(hbase_engine):
+            with hbase_engine.session() as session:
+                session.add(Order(at=datetime(2026, 1, 31, tzinfo=UTC), city="Oslo"))
+            assert hbase_engine.session().count(select(Order).allow_full_scan()) == 1
+    """)
+
+    result = pytester.runpytest()
+
+    result.assert_outcomes(passed=1)
 
 
 def test_a_project_is_told_to_name_its_models(pytester: pytest.Pytester) -> None:

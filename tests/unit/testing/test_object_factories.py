@@ -5,9 +5,21 @@ from typing import Any
 
 import pytest
 
-from hbase_orm import Family, Key, Mapped, Model, codecs, column, connect, key, select
-from hbase_orm.errors import ConfigurationError, ValidationError
-from hbase_orm.testing import factory
+from hbase_orm import (
+    Family,
+    Key,
+    Mapped,
+    Model,
+    RecordType,
+    codecs,
+    column,
+    connect,
+    key,
+    rowkey,
+    select,
+)
+from hbase_orm.errors import ConfigurationError, SchemaError, ValidationError
+from hbase_orm.testing import factory, objects_of
 from hbase_orm.validators import between, matches
 from tests.support import typical_models
 from tests.unit.testing.tested_models import Order
@@ -70,6 +82,25 @@ def test_a_field_that_cannot_be_made_is_named() -> None:
 
     assert "address" in str(raised.value)
     assert factory(Page, address=ADDRESS)().at > datetime(2026, 1, 1, tzinfo=UTC)
+
+
+@pytest.mark.parametrize("make", [factory, objects_of])
+def test_a_model_without_objects_is_refused(make: Any) -> None:
+    class Record(Model, table="records"):
+        d = Family()
+        host: Key[str] = key()
+        __rowkey__ = rowkey(host, RecordType())
+
+    class Sale(Record, record_type="s"):
+        pass
+
+    class Mixin(Model, abstract=True):
+        d = Family()
+
+    for model in (Record, Mixin):
+        with pytest.raises(SchemaError, match="has no objects"):
+            make(model)
+    make(Sale)
 
 
 def test_validators_are_kept_to() -> None:

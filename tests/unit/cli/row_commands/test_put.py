@@ -11,7 +11,7 @@ import pytest
 from hbase_orm import Engine, Model
 from hbase_orm.cli.errors import ExitCode
 from hbase_orm.ops import CheckAndMutate
-from tests.support.meter_models import Event, Manual, Meter, Place, Reading, Unit
+from tests.support.meter_models import Event, Manual, Meter, Place, Reading, Sample, Unit
 from tests.support.recording import LetsAnotherWork, gateway_of, through
 from tests.support.thrift1_only import DoesWhatThrift1Does
 from tests.unit.cli.row_commands.conftest import Run
@@ -41,6 +41,13 @@ def test_a_new_row_is_inserted_and_the_same_values_change_nothing(run: Run, engi
     stored = reading(engine)
     assert stored is not None
     assert (stored.value, stored.unit, stored.labels) == (0.5, Unit.VOLT, ["a", "b"])
+
+
+def test_the_table_and_the_row_are_those_of_hbase(run: Run) -> None:
+    ended = run("put", Sample, "host=a", "at=2026-01-15T10:00:05+00:00", "level=3")
+
+    row = r"a\x00\x01\x00\x00\x00\x00ih\xBA\xA0"
+    assert ended.lines == [f"inserted: samples_202601 {row}"]
 
 
 def test_an_existing_row_keeps_the_fields_that_are_not_given(run: Run, engine: Engine) -> None:

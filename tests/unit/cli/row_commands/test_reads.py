@@ -6,13 +6,25 @@ import csv
 import io
 import json
 from contextlib import nullcontext
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
 from hbase_orm import Engine, Model
 from hbase_orm.cli.errors import ExitCode
-from tests.support.meter_models import Boot, Crash, Event, Manual, Meter, Place, Reading, Salted
+from hbase_orm.ops import MutateRow, Put, RowMutation
+from tests.support.meter_models import (
+    Boot,
+    Crash,
+    Event,
+    Manual,
+    Meter,
+    Place,
+    Reading,
+    Salted,
+    Sample,
+)
 from tests.support.recording import gateway_of, through
 from tests.support.replicas import LagsBehind
 from tests.unit.cli.row_commands.conftest import Run, named
@@ -74,6 +86,16 @@ def test_cells_are_shown_as_the_shell_of_hbase_escapes_them(run: Run) -> None:
         (f"{key}  column=d:value", r"\xBF\xE0\x00\x00\x00\x00\x00\x00"),
     ]
     assert all(rest.split(",")[0].isdigit() for _, rest in shown)
+
+
+def test_cells_of_a_shared_row_are_shown_where_hbase_stores_them(run: Run, engine: Engine) -> None:
+    with engine.session() as session:
+        session.add(Sample(host="a", at=datetime(2026, 1, 15, 10, 0, 5, tzinfo=UTC), level=3))
+
+    ended = run("get", Sample, "a", "2026-01-15T10:00:05+00:00", "--format", "hbase")
+
+    row = r"a\x00\x01\x00\x00\x00\x00ih\xBA\xA0"
+    assert ended.lines[1].startswith(rf"{row}  column=d:\x00\x00\x13\x88, timestamp=")
 
 
 def test_chosen_columns_leave_out_other_cells(run: Run) -> None:
@@ -235,6 +257,18 @@ def test_packed_values_and_dynamic_columns_are_json(run: Run, engine: Engine) ->
 
     assert (row["place"], row["tags"]) == ({"town": "Ulm", "floor": 3}, {"a": 1, "b": 2})
     assert [line.split()[1] for line in cells] == ["column=t:t:a,", "column=t:t:b,"]
+
+
+def test_a_corrupt_row_is_told_with_what_the_command_line_can_do(run: Run, engine: Engine) -> None:
+    with engine.session() as session:
+        session.add(Salted(n=7, value=1))
+    bad = RowMutation(Salted.encode_key(n=7), (Put(b"d:value", b"bad"),))
+    gateway_of(engine).execute(MutateRow("salted", bad))
+
+    ended = run("get", Salted, "7", "--json")
+
+    assert (ended.code, ended.error["class"]) == (ExitCode.DATA, "CorruptRowError")
+    assert ended.error["fix"].endswith("or leave such rows out: on_corrupt=skip in the URL")
 
 
 def test_a_missing_row_is_told_after_those_that_exist(run: Run) -> None:

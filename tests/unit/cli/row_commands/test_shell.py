@@ -79,6 +79,18 @@ def test_changes_that_were_not_sent_are_told_and_not_sent(
         assert session.get(meter_models.Salted, n=7) is None
 
 
+def test_a_change_in_place_that_was_not_sent_is_told(
+    run: Run, readings: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    del readings
+    change = "session.first(select(Reading).where(Reading.host == 'web-2')).labels.append('new')"
+
+    ended = typed(run, monkeypatch, change, "exit()")
+
+    assert "not sent, because session.flush() was not called: " in ended.err
+    assert "pending=1" in ended.err
+
+
 def test_an_error_in_the_console_does_not_end_it(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     ended = typed(run, monkeypatch, "session.get(Salted, m=1)", "1 + 41")
 
