@@ -109,7 +109,7 @@ def test_the_first_row_on_a_terminal_ends_the_progress(
     ended = run("scan", Salted, "--format", "jsonl", "--allow-full-scan")
 
     assert len(ended.lines) == 800
-    assert "scanning salted: 0 s so far\n" in ended.err
+    assert re.search(r"scanning salted: \d+ s so far\n", ended.err)
     assert "rows" not in ended.err
 
 
