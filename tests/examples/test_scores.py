@@ -49,7 +49,7 @@ def test_the_plans_and_the_rows_are_printed(first: tuple[str, Rows]) -> None:
 
     assert "├─ get Tom\n" in printed
     assert "Score(name='Jerry', level='2', math='100', art='80')\n" in printed
-    assert "('Tom', '87', '97')\n" in printed
+    assert "Values(name='Tom', math='87', art='97')\n" in printed
 
 
 @pytest.mark.usefixtures("first")
