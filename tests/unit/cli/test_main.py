@@ -159,6 +159,7 @@ def test_exit_codes_are_as_documented(kind: type[HBaseORMError], code: int) -> N
         ("unwritten", 4, {"class": "FlushError"}),
     ],
 )
+@pytest.mark.usefixtures("_heard_interrupt")
 def test_an_error_is_json_too(
     command: str, code: int, error: dict[str, object], capsys: pytest.CaptureFixture[str]
 ) -> None:
