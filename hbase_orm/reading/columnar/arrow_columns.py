@@ -72,8 +72,8 @@ class ArrowColumn:
             column=self.name,
             type=str(self.type.type),
             reason=reason,
-            fix=f"choose another type: types={{{self.name!r}: pyarrow.decimal128(38, 18)}}; decimals "
-            f"have {DECIMAL_SCALE} digits after the point if you choose none",
+            fix=f"choose another type: types={{{self.name!r}: pyarrow.decimal128(38, 18)}}; "
+            f"decimals have {DECIMAL_SCALE} digits after the point if you choose none",
         )
 
 
