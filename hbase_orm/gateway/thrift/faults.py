@@ -278,7 +278,8 @@ def _by_table_name(message: str, table: str | None) -> _Entry | None:
 
 def is_internal(exc: BaseException) -> bool:
     """Return whether the gateway failed in its own code, and so named no exception of HBase."""
-    return isinstance(exc, TApplicationException)
+    is_answer = isinstance(exc, TApplicationException)
+    return is_answer and exc.type == TApplicationException.INTERNAL_ERROR
 
 
 def _application_fault(exc: TApplicationException, details: dict[str, Any]) -> GatewayError:

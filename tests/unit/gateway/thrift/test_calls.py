@@ -268,6 +268,14 @@ def test_a_table_that_is_made_or_dropped_during_the_call_does_not_exist_or_has_n
         _thrift1(client).execute(ListRegions("t"))
 
 
+def test_a_gateway_that_cannot_list_regions_is_no_table_without_a_server() -> None:
+    def fail(_: bytes) -> None:
+        raise TApplicationException(TApplicationException.UNKNOWN_METHOD, "Invalid method name")
+
+    with pytest.raises(FeatureMissingError):
+        _thrift1(_Client(getTableRegions=fail, getTableNames=[b"t"])).execute(ListRegions("t"))
+
+
 @pytest.mark.parametrize("gateway", [_thrift1, _thrift2])
 def test_replicas_of_regions_are_no_regions(
     gateway: Callable[[_Client], Thrift1Gateway | Thrift2Gateway],
