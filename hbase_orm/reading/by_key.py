@@ -85,10 +85,10 @@ def rows_with_keys(
         for wanted in by_table.values()
         for start in range(0, len(wanted), most)
     ]
-    if len(parts) == 1:
-        read = [(yield from _read_part(bound, parts[0]))]
-    else:
+    if len(parts) > 1:
         read = yield from run_all([_read_part(bound, part) for part in parts])
+    else:  # without a request if there is no key
+        read = [(yield from _read_part(bound, part)) for part in parts]
     keyed: dict[int, KeyedRow] = {}
     for part, (rows, _) in zip(parts, read, strict=True):
         for (position, placed, _), row in zip(part, rows, strict=True):

@@ -42,6 +42,11 @@ def test_objects_come_in_the_order_of_the_keys_whatever_form_these_have(engine: 
         assert [each and each.value for each in objects] == expected
 
 
+def test_without_keys_nothing_is_sent() -> None:
+    with connect("memory://") as engine, assert_requests(engine, max=0):
+        assert engine.session().get_many(Reading, []) == []
+
+
 def test_a_key_that_is_given_twice_is_one_object(engine: Engine) -> None:
     first, again, other = engine.session().get_many(Reading, [KEYS[0], KEYS[0], KEYS[2]])
 
