@@ -12,6 +12,7 @@ from hbase_orm.binding.addressing.keys import RowKeys
 from hbase_orm.binding.addressing.tables import Tables
 from hbase_orm.binding.catalog_cache import CatalogCache
 from hbase_orm.binding.dictionaries import LoadedNames, Numbers
+from hbase_orm.binding.in_place import changes_in_maps_only
 from hbase_orm.compiled import EncodedRow
 from hbase_orm.errors import CorruptRowError, RowKeyError, SchemaDriftError, ValidationError
 from hbase_orm.gateway.checks import CELL_OVERHEAD_BYTES
@@ -70,6 +71,7 @@ class BoundModel:
         is_own: A function that tests whether a row key has this record type. None unless the model
             is a record type.
         is_mutable: Whether objects hold values that a program can change in place.
+        has_plain_maps: Whether these are maps of dynamic columns whose values cannot change.
         origin: A text that identifies the table and the servers. Objects with equal origins and row
             keys belong to the same row.
         defers: Whether the model has deferred columns, which are not read with its objects.
@@ -105,14 +107,16 @@ class BoundModel:
         default_factory=dict[str, Any], init=False, repr=False, compare=False
     )
     declared_table: str = field(init=False, repr=False, compare=False)
+    has_plain_maps: bool = field(init=False, repr=False, compare=False)
     _in_periods: dict[datetime, BoundModel] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
 
     def __post_init__(self) -> None:
-        """Create the empty cache `matches`, and set `declared_table`."""
+        """Create the empty cache `matches`, and set what follows from the schema and the tables."""
         object.__setattr__(self, "matches", Matches(self.schema))
         object.__setattr__(self, "declared_table", self.tables.declared)
+        object.__setattr__(self, "has_plain_maps", changes_in_maps_only(self.schema))
 
     # --- the comparison with the table's record ---------------------------------------------------
 

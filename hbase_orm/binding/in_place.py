@@ -67,14 +67,19 @@ def row_in_place(schema: TableSchema, obj: Model) -> Row:
     return Row(b"", {column: Cell(value, 0) for column, value in cells.items()})
 
 
+def changes_in_maps_only(schema: TableSchema) -> bool:
+    """Return whether only the maps of dynamic columns can change in place, and not their values."""
+    is_plain = not any(can_change(each.codec) for each in schema.dynamics)
+    return bool(schema.dynamics) and is_plain and not mutable_columns(schema)
+
+
 def entries_read(schema: TableSchema, obj: Model) -> tuple[object, ...] | None:
     """Return the names and values of all dynamic columns of an object, to compare by identity.
 
-    Two equal results, item by item the same objects, mean that no value was changed in place
-    between them. The result is None if such values can change themselves, or other columns can.
+    For a model of which `changes_in_maps_only` is true, two results that are item by item the same
+    objects mean that nothing was changed in place between them. The result is None if a map is no
+    dict any more.
     """
-    if mutable_columns(schema) or any(can_change(each.codec) for each in schema.dynamics):
-        return None
     read: list[object] = []
     for dynamic in schema.dynamics:
         entries = obj.__dict__.get(dynamic.name)

@@ -78,7 +78,7 @@ class MutationTracker:
             watch.superseded = None
             return
         watch = self._objects[id(obj)] = _Watch(bound, obj)
-        if is_new:
+        if is_new and bound.has_plain_maps:
             watch.row, watch.entries = obj.__state__.row, entries_read(bound.schema, obj)
         if len(self._objects) > self._limit:
             self.prune()
