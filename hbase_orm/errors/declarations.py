@@ -29,7 +29,7 @@ class SchemaDriftError(SchemaError):
 class RecordError(SchemaError):
     """A table's record is damaged or from a newer version of hbase_orm, so the table is not used.
 
-    What to do: if the record is damaged, write it anew with `hbase-orm tables adopt`; if it is
+    What to do: if the record is damaged, write a new one with `hbase-orm tables adopt`; if it is
     from a newer version, use that version.
 
     Attributes:
