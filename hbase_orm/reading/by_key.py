@@ -31,6 +31,10 @@ KeyedRow = tuple[int, BoundModel, Row]
 """The position of the row's key in the list of keys, the bound model of its table, and the row."""
 
 
+_ReadPart = tuple[Sequence[Row | None], LoadedNames | None]
+"""The rows of some keys, in their order, and the names whose numbers are in these keys."""
+
+
 @dataclass(slots=True)
 class KeyedRows:
     """Rows that were read by their keys, with the names that are needed to make objects of them.
@@ -85,10 +89,11 @@ def rows_with_keys(
         for wanted in by_table.values()
         for start in range(0, len(wanted), most)
     ]
-    if len(parts) > 1:
+    read: list[_ReadPart] = []
+    if len(parts) == 1:
+        read = [(yield from _read_part(bound, parts[0]))]
+    elif parts:
         read = yield from run_all([_read_part(bound, part) for part in parts])
-    else:  # without a request if there is no key
-        read = [(yield from _read_part(bound, part)) for part in parts]
     keyed: dict[int, KeyedRow] = {}
     for part, (rows, _) in zip(parts, read, strict=True):
         for (position, placed, _), row in zip(part, rows, strict=True):
@@ -102,7 +107,7 @@ def rows_with_keys(
 
 def _read_part(
     bound: BoundModel, part: Sequence[tuple[int, BoundModel, bytes]]
-) -> Protocol[tuple[Sequence[Row | None], LoadedNames | None]]:
+) -> Protocol[_ReadPart]:
     """Read rows of one table by their keys, with the names whose numbers are in the keys."""
     rows = yield from read_rows(part[0][1], [key for _, _, key in part])
     names = yield from bound.load_names([row for row in rows if row is not None])

@@ -279,7 +279,7 @@ def _by_table_name(message: str, table: str | None) -> _Entry | None:
 def is_internal(exc: BaseException) -> bool:
     """Return whether the gateway failed in its own code, and so named no exception of HBase."""
     is_answer = isinstance(exc, TApplicationException)
-    return is_answer and exc.type == TApplicationException.INTERNAL_ERROR
+    return is_answer and bool(exc.type == TApplicationException.INTERNAL_ERROR)
 
 
 def _application_fault(exc: TApplicationException, details: dict[str, Any]) -> GatewayError:
