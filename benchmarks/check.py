@@ -1,10 +1,11 @@
 """Compares a new run with the last results: is something worse, beyond noise?
 
-Two figures of each variant of the library are compared. Its speed beside the baseline of the same
-run; noise is half the range of the A/A row or what its median differs from 1 by, whichever is more,
-in the noisier of both runs. And its client CPU as a part of the baseline's in the same run, which
-another machine or other work changes little; noise is what the CPU of the A/A row differed by. Less
-than a tenth is never called worse.
+Two figures of each variant of the library are compared. One is its speed beside the baseline of the
+same run: the loss is by which part a row takes longer, and noise is half the range of the A/A row
+or what its median differs from 1 by, whichever is more, in the noisier of both runs. The other is
+its client CPU as a part of the baseline's in the same run, which another machine or other work
+changes little; noise is what the CPU of the A/A row differed by. Less than a tenth is never called
+worse.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ class Judgement:
         figure: What is compared: "speed" or "CPU".
         before: It in the last results.
         after: It now.
-        loss: By which part it became worse; negative if it became better.
+        loss: By which part a row takes longer, or costs more; negative if it became better.
         noise: What a loss has to exceed.
     """
 
@@ -74,7 +75,7 @@ def _judged(before: Comparison, after: Comparison) -> Iterator[Judgement]:
         speeds = old.speed.median, new.speed.median
         noise = max(LEAST_NOISE, _speed_noise(before), _speed_noise(after))
         yield Judgement(
-            after.name, new.name, "speed", *speeds, loss=1 - speeds[1] / speeds[0], noise=noise
+            after.name, new.name, "speed", *speeds, loss=speeds[0] / speeds[1] - 1, noise=noise
         )
         shares = before.cpu_share(new.key), after.cpu_share(new.key)
         if shares[0] and shares[1]:

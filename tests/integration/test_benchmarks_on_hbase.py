@@ -31,7 +31,7 @@ def test_a_quick_check_measures_both_readers_and_the_limit_and_decides_nothing(
     out = capsys.readouterr().out
     assert code == 0
     assert "Not decided: the run is of another size than the last results." in out
-    assert 0 < out.count("| WORSE |") <= 4 * len(readers)  # a busy machine explains some
+    assert out.count("| WORSE |") == 4 * len(readers)
     for unit_rows in ("Scan of 3,000 rows", "Gets of one row of 5 cells each, of 600 rows"):
         assert unit_rows in out
     limits = re.findall(r"\| the same answers, received and thrown away \| ([\d,]+) \|", out)

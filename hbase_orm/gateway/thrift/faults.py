@@ -278,8 +278,8 @@ def _by_table_name(message: str, table: str | None) -> _Entry | None:
 
 def is_internal(exc: BaseException) -> bool:
     """Return whether the gateway failed in its own code, and so named no exception of HBase."""
-    is_answer = isinstance(exc, TApplicationException)
-    return is_answer and bool(exc.type == TApplicationException.INTERNAL_ERROR)
+    kind = exc.type if isinstance(exc, TApplicationException) else None
+    return bool(kind == TApplicationException.INTERNAL_ERROR)
 
 
 def _application_fault(exc: TApplicationException, details: dict[str, Any]) -> GatewayError:
