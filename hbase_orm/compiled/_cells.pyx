@@ -239,6 +239,14 @@ cdef inline uint64_t _number(const uint8_t* at, uint32_t size) noexcept nogil:
     return number
 
 
+cdef inline uint64_t _number_of(const uint8_t* at, uint32_t size, bint desc) noexcept nogil:
+    """Return a number of `size` bytes, each bit of which is inverted if `desc`."""
+    cdef uint64_t bits = _number(at, size)
+    if not desc:
+        return bits
+    return ~bits if size >= 8 else ~bits & ((<uint64_t>1 << (8 * size)) - 1)
+
+
 cdef object _instant(int64_t micros):
     """Return a time in UTC of microseconds since 1970, which are in the years 1 to 9999.
 
@@ -399,11 +407,7 @@ cdef class CellReader:
             except self._misfits:
                 fits[0] = False
                 return None
-        bits = _number(at, size)
-        if column.desc:
-            bits = ~bits
-            if size < 8:
-                bits &= (<uint64_t>1 << (8 * size)) - 1
+        bits = _number_of(at, size, column.desc)
         if form == INTEGER:
             if not column.flipped:
                 return PyLong_FromUnsignedLongLong(bits)
@@ -453,11 +457,9 @@ cdef class CellReader:
         Returns:
             Whether all values fit. If not, some fields may have been read.
         """
-        return self._read_into(values, encoded)
-
-    cdef bint _read_into(self, dict values, bytes encoded) except -1:
         cdef Cell[MOST_COLUMNS] found
-        return self._find(encoded, found) and self._read_found(values, found)
+        cdef bint fits = self._find(encoded, found) and self._read_found(values, found)
+        return fits
 
     cdef bint _read_found(self, dict values, Cell* found) except -1:
         cdef Py_ssize_t n
@@ -559,10 +561,6 @@ cdef class KeyReader:
             stop = self._end_of(n, at, end)
             if stop == NULL:
                 return None
-            if self._allowed[n] is not None:
-                value = PyBytes_FromStringAndSize(<const char*>at, stop - at)
-                if value not in self._allowed[n]:
-                    return None
             if self._places[n] >= 0:
                 value = self._values._value(n, at, <uint32_t>(stop - at), &fits)
                 if not fits:
@@ -586,9 +584,6 @@ cdef class KeyReader:
             stop = self._end_of(n, at, end)
             if stop == NULL:
                 return False
-            if self._allowed[n] is not None:
-                if PyBytes_FromStringAndSize(<const char*>at, stop - at) not in self._allowed[n]:
-                    return False
             if self._places[n] >= 0:
                 parts[self._places[n]].name = at
                 parts[self._places[n]].value = at
@@ -596,17 +591,21 @@ cdef class KeyReader:
             at = stop + 1 if self._framings[n] == ENDED else stop
         return at == end
 
-    cdef const uint8_t* _end_of(self, int n, const uint8_t* at, const uint8_t* end) noexcept:
-        """Return where a part ends, or NULL if it does not fit."""
+    cdef const uint8_t* _end_of(self, int n, const uint8_t* at, const uint8_t* end) except? NULL:
+        """Return where a part ends, or NULL if it does not fit or has a value that is not allowed."""
         cdef const uint8_t* stop = end
         if self._framings[n] == FIXED:
             if end - at < <Py_ssize_t>self._sizes[n]:
                 return NULL
-            return at + self._sizes[n]
-        if self._framings[n] == ENDED:
-            stop = <const uint8_t*>memchr(at, self._ends[n], end - at)
-        if stop == at:
-            return NULL
+            stop = at + self._sizes[n]
+        else:
+            if self._framings[n] == ENDED:
+                stop = <const uint8_t*>memchr(at, self._ends[n], end - at)
+            if stop == NULL or stop == at:
+                return NULL
+        if self._allowed[n] is not None:
+            if PyBytes_FromStringAndSize(<const char*>at, stop - at) not in self._allowed[n]:
+                return NULL
         return stop
 
 
@@ -1236,11 +1235,7 @@ cdef class ColumnGatherer:
                 return False
             self._write_bits(column, <uint64_t>value)
             return True
-        bits = _number(at, size)
-        if column.desc:
-            bits = ~bits
-            if size < 8:
-                bits &= (<uint64_t>1 << (8 * size)) - 1
+        bits = _number_of(at, size, column.desc)
         if column.kind == SORTED_DOUBLE:
             self._write_bits(column, bits ^ SIGN if bits & SIGN else ~bits)
             return True
