@@ -30,7 +30,7 @@ from hbase_orm.query.statements.clauses import (
     Selection,
     Sort,
 )
-from hbase_orm.query.statements.named_values import named_values_of
+from hbase_orm.query.statements.named_values import heading, named_values_of
 from hbase_orm.query.statements.selection import fields_given, fields_read, loaded_by
 from hbase_orm.query.statements.statement import Select, select
 from hbase_orm.schema import codec_of, compile_match
@@ -61,6 +61,7 @@ __all__ = [
     "compile_match",
     "fields_given",
     "fields_read",
+    "heading",
     "holds_for_absent_row",
     "loaded_by",
     "may_be_empty",

@@ -12,6 +12,8 @@ from enum import Enum
 from typing import Any, ClassVar
 from uuid import UUID
 
+import polars as pl
+import pyarrow as pa
 import pytest
 
 from hbase_orm import (
@@ -47,8 +49,6 @@ from hbase_orm.errors import (
 )
 from hbase_orm.ops import CloseScanner, MutateRows, OpenScanner, Put, RowMutation
 from tests.support.store import Store
-
-pa = pytest.importorskip("pyarrow")
 
 
 class State(Enum):
@@ -444,15 +444,24 @@ def test_related_objects_are_refused(store: Store) -> None:
         session.arrow(stmt)
 
 
-def test_a_value_that_does_not_fit_the_type_names_the_column(store: Store) -> None:
-    stmt = select(Sale.price).where(Sale.shop == "east")
+@pytest.mark.parametrize(
+    ("field", "kind", "other"),
+    [
+        (Sale.price, pa.decimal128(3, 0), "pyarrow.decimal128(38, 18)"),
+        (Sale.shop, pa.int64(), "..."),
+    ],
+)
+def test_a_value_that_does_not_fit_the_type_names_the_column(
+    store: Store, field: Any, kind: Any, other: str
+) -> None:
+    stmt = select(field).where(Sale.shop == "east")
     with store.engine.session() as session:
-        reader = session.arrow(stmt, types={"price": pa.decimal128(3, 0)})
+        reader = session.arrow(stmt, types={field.name: kind})
         with pytest.raises(CodecError, match="does not fit the Arrow type") as got:
             reader.read_all()
 
-    assert got.value.column == "price"
-    assert "types={'price': " in got.value.fix
+    assert got.value.column == field.name
+    assert f"types={{{field.name!r}: {other}}}" in got.value.fix
 
 
 def put(store: Store, host: str, n: int, *cells: Put) -> None:
@@ -564,7 +573,6 @@ def test_a_reader_is_one_of_pyarrow_and_shows_its_statement(store: Store) -> Non
 
 
 def test_pandas_takes_all_results(store: Store) -> None:
-    pytest.importorskip("pandas")
     stmt = select(Sale.shop, Sale.count, Sale.weight).where(Sale.shop == "east")
     with store.engine.session() as session:
         frame = session.to_pandas(stmt)
@@ -585,10 +593,10 @@ def test_without_pandas_the_error_names_it(store: Store, monkeypatch: pytest.Mon
 
 
 def test_polars_takes_a_reader(store: Store) -> None:
-    polars = pytest.importorskip("polars")
     with store.engine.session() as session:
-        frame = polars.from_arrow(session.arrow(select(Sale).allow_full_scan()).read_all())
-        streamed = polars.DataFrame(session.arrow(select(Sale.count).allow_full_scan()))
+        frame = pl.from_arrow(session.arrow(select(Sale).allow_full_scan()).read_all())
+        streamed = pl.DataFrame(session.arrow(select(Sale.count).allow_full_scan()))
 
+    assert isinstance(frame, pl.DataFrame)
     assert frame.height == streamed.height == 24
     assert frame["state"].to_list()[:2] == ["open", "shut"]

@@ -416,7 +416,6 @@ def test_a_required_field_without_a_cell_is_left_out_where_it_is_selected(
 def test_columns_are_of_the_rows_that_decode(
     engine: Engine, model: Any, host: str, batch_rows: int
 ) -> None:
-    pytest.importorskip("pyarrow")
     fill(engine, model, host)
     wanted = of(model, host).on_corrupt("skip")
     values = replace(wanted, selection=select(model.v).selection)

@@ -12,8 +12,6 @@ from hbase_orm.reading.columnar.arrow_types import DECIMAL_DIGITS, DECIMAL_SCALE
 from hbase_orm.reading.columnar.record_batches import MOST_BATCH_BYTES
 from hbase_orm.session.arrow_reads import BATCH_ROWS
 
-pytest.importorskip("pyarrow")
-
 PAGE = (Path(__file__).parents[2] / "docs" / "arrow.md").read_text(encoding="utf-8")
 
 

@@ -15,7 +15,6 @@ PAGE = (Path(__file__).parents[2] / "docs" / "notebooks.md").read_text(encoding=
 def test_the_page_shows_what_is_printed(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    pytest.importorskip("pandas")
     module = ModuleType("__main__")
     monkeypatch.setitem(sys.modules, "__main__", module)
     page = doctest.DocTestParser().get_doctest(PAGE, module.__dict__, "notebooks.md", None, 0)

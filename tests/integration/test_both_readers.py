@@ -18,7 +18,6 @@ from hbase_orm.gateway.thrift.decoding.row_patterns import RowPatterns
 from hbase_orm.testing import RealHBase
 from tests.property.random_models import Declared, models, rows
 
-pytest.importorskip("pyarrow")
 pytestmark = [
     pytest.mark.hbase,
     pytest.mark.skipif(compiled_cells is None, reason="it was not built"),

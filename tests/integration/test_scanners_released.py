@@ -87,13 +87,11 @@ def dropped(session: Session, stmt: Select[Any]) -> None:
 
 
 def closed_with_columns(session: Session, stmt: Select[Any]) -> None:
-    pytest.importorskip("pyarrow")
     with session.arrow(stmt, batch_rows=1) as reader:
         assert reader.read_next_batch().num_rows == 1
 
 
 def dropped_with_columns(session: Session, stmt: Select[Any]) -> None:
-    pytest.importorskip("pyarrow")
     reader = session.arrow(stmt, batch_rows=1)
     reader.read_next_batch()
     del reader

@@ -11,6 +11,7 @@ from ipaddress import IPv4Address, IPv6Address
 from typing import Any
 from uuid import UUID
 
+import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -28,8 +29,6 @@ from hbase_orm.reading.columnar.record_batches import record_batches, schema_of
 from tests.property.random_models import Declared, models, rows
 from tests.property.test_codecs_inline import CODECS
 from tests.property.test_compiled_columns import STORED, encoded, new_model, new_row
-
-pa = pytest.importorskip("pyarrow")
 
 SEEDS = range(8)
 SOAK_SEEDS = range(8, 208)

@@ -9,7 +9,7 @@ from typing import Any, Final
 import click
 
 from hbase_orm.model import Model
-from hbase_orm.query import Aggregate, Select
+from hbase_orm.query import Select, heading
 from hbase_orm.schema import TableSchema
 
 RECORD_TYPE: Final = "record type"
@@ -71,7 +71,7 @@ def fields_of_objects(model: type[Model], chosen: Sequence[str]) -> ShownFields:
 
 def fields_of_values(stmt: Select[Any]) -> ShownFields:
     """Return the fields of a statement that selects values."""
-    names = tuple(_name(item, stmt.model) for item in stmt.items)
+    names = tuple(map(heading, stmt.items))
     if stmt.selection is not None and stmt.selection.is_bare:
         return ShownFields(names, lambda value: {names[0]: value})
     return ShownFields(names, lambda values: dict(zip(names, values, strict=True)))
@@ -89,14 +89,6 @@ def _fields(obj: Model) -> Mapping[str, Any]:
 
 def _typed_fields(obj: Model) -> Mapping[str, Any]:
     return {RECORD_TYPE: type(obj).__name__, **obj.to_dict()}
-
-
-def _name(item: Any, model: type[Model]) -> str:
-    """Return the name of a selected field, function or aggregate, such as `max(value)`."""
-    if isinstance(item, Aggregate):
-        return repr(item).replace(f"{model.__name__}.", "")
-    name: str = item.name
-    return name
 
 
 def _columns_of(model: type[Model], chosen: Sequence[str]) -> Callable[[bytes], bool]:

@@ -33,6 +33,13 @@ def value_name(item: Expr[Any]) -> str:
     return item.name
 
 
+def heading(item: Expr[Any]) -> str:
+    """Return what stands over the column of a selected value: `total`, `count()`, `sum(total)`."""
+    if isinstance(item, Aggregate):
+        return f"{item.function}({'' if item.field is None else item.field.name})"
+    return item.name
+
+
 def named_values_of(items: Sequence[Expr[Any]]) -> Callable[[Iterable[Any]], Any]:
     """Return a function that makes the named tuple of the values of `items`."""
     return partial(tuple.__new__, named_type(tuple(map(value_name, items))))

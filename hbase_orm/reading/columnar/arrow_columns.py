@@ -9,7 +9,7 @@ from typing import Any, Final
 from hbase_orm.binding.bound_model import BoundModel
 from hbase_orm.codecs import Codec
 from hbase_orm.errors import CodecError, QueryError
-from hbase_orm.query import Aggregate, Select, codec_of, loaded_by
+from hbase_orm.query import Aggregate, Select, codec_of, heading, loaded_by
 from hbase_orm.reading.columnar.arrow_module import arrow
 from hbase_orm.reading.columnar.arrow_types import (
     DECIMAL_SCALE,
@@ -72,9 +72,16 @@ class ArrowColumn:
             column=self.name,
             type=str(self.type.type),
             reason=reason,
-            fix=f"choose another type: types={{{self.name!r}: pyarrow.decimal128(38, 18)}}; "
-            f"decimals have {DECIMAL_SCALE} digits after the point if you choose none",
+            fix=self._fix(),
         )
+
+    def _fix(self) -> str:
+        if arrow().types.is_decimal(self.type.type):
+            return (
+                f"choose another type: types={{{self.name!r}: pyarrow.decimal128(38, 18)}}; "
+                f"decimals have {DECIMAL_SCALE} digits after the point if you choose none"
+            )
+        return f"choose a type of pyarrow that has such values: types={{{self.name!r}: ...}}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,13 +153,6 @@ def _stored(schema: TableSchema) -> list[str]:
     return [name for name in schema.fields if name in schema.codecs or name in dynamics]
 
 
-def name_of(item: Expr[Any]) -> str:
-    """Return the name of the column of a selected item: `total`, `count()`, `sum(total)`."""
-    if isinstance(item, Aggregate):
-        return f"{item.function}({'' if item.field is None else item.field.name})"
-    return item.name
-
-
 def _of_field(schema: TableSchema, name: str, types: Types) -> ArrowColumn:
     dynamic = next((each for each in schema.dynamics if each.name == name), None)
     if dynamic is not None:
@@ -189,7 +189,7 @@ def _of_dynamic(schema: TableSchema, dynamic: DynamicSchema, types: Types) -> Ar
 
 
 def _of_item(schema: TableSchema, item: Expr[Any], types: Types) -> ArrowColumn:
-    name = name_of(item)
+    name = heading(item)
     if isinstance(item, Aggregate):
         return _of_aggregate(schema, item, types)
     if isinstance(item, (EntryExpr, FunctionExpr)):
@@ -198,7 +198,7 @@ def _of_item(schema: TableSchema, item: Expr[Any], types: Types) -> ArrowColumn:
 
 
 def _of_aggregate(schema: TableSchema, item: Aggregate[Any], types: Types) -> ArrowColumn:
-    pa, name = arrow(), name_of(item)
+    pa, name = arrow(), heading(item)
     is_count = item.function == "count"
     if is_count or item.field is None:
         kind = ArrowType(pa.int64())

@@ -30,7 +30,6 @@ from hbase_orm.execute import CorruptRows
 from hbase_orm.reading.columnar.arrow_columns import columns_of
 from hbase_orm.reading.columnar.record_batches import record_batches
 
-pa = pytest.importorskip("pyarrow")
 pytestmark = pytest.mark.skipif(compiled_cells is None, reason="it is not used")
 
 

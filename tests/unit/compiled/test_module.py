@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sysconfig
 from pathlib import Path
 
@@ -21,6 +22,13 @@ needs_module = pytest.mark.skipif(compiled_cells is None, reason=f"it is not use
 def test_a_module_that_was_built_here_is_used() -> None:
     assert refusal == ""
     assert compiled_cells is not None
+
+
+@pytest.mark.skipif(os.environ.get(module.PURE) == "1", reason="it is switched off")
+@pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
+def test_where_a_compiler_is_the_module_was_built() -> None:
+    """Tests of the module are skipped without it; here they may not be."""
+    assert (HERE / f"_cells{SUFFIX}").exists()
 
 
 @needs_module

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import tracemalloc
 
+import pyarrow as pa
 import pytest
 
 from hbase_orm import Family, Key, Mapped, Model, codecs, column, connect, select
 from hbase_orm import key as key_field
-
-pa = pytest.importorskip("pyarrow")
 
 BATCH_ROWS = 1_000
 
