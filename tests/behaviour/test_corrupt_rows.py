@@ -750,7 +750,7 @@ def test_rows_that_python_reads_are_left_out_too(
 
 
 @pytest.mark.only_on("memory")
-@pytest.mark.parametrize("rule", ["ignore", None, 1, True])
+@pytest.mark.parametrize("rule", ["ignore", None, 1, True, ValueError])
 def test_what_is_no_rule_is_refused(engine: Engine, rule: Any) -> None:
     del engine
     with pytest.raises(QueryError, match="not a rule"):

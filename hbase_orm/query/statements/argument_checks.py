@@ -89,7 +89,9 @@ def check_corrupt_rule(rule: object) -> None:
     Raises:
         QueryError: The argument is neither "raise" nor "skip" nor a function.
     """
-    if rule not in ("raise", "skip") and not callable(rule):
+    # An exception's class would be called, and raise nothing.
+    is_error = isinstance(rule, type) and issubclass(rule, BaseException)
+    if rule not in ("raise", "skip") and (is_error or not callable(rule)):
         raise QueryError(
             "the argument is not a rule for corrupt rows",
             got=repr(rule),
