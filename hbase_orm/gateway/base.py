@@ -24,6 +24,7 @@ class Feature(Enum):
     RAW_READ = "reads that show tombstones (GetVersions with raw)"
     SCHEMA = "full table administration (CreateTable with splits, changes of families, namespaces)"
     MULTI_INCREMENT = "several counters of a row in one atomic call"
+    FIRST_ROWS = "the first rows of a scan in one call (ReadFirstRows)"
     TIMELINE = "reads that replicas of regions may answer (is_timeline of GetRows and Scan)"
 
 

@@ -36,7 +36,9 @@ from hbase_orm.ops import (
     Put,
     PutRows,
     PutStampedRows,
+    ReadFirstRows,
     RowMutation,
+    Scan,
     Sleep,
     StampedRows,
     Together,
@@ -200,7 +202,15 @@ def _check_get_versions_of_rows(operation: GetVersionsOfRows) -> None:
 
 
 def _check_open_scanner(operation: OpenScanner) -> None:
-    scan = operation.scan
+    _check_scan(operation.scan)
+
+
+def _check_first_rows(operation: ReadFirstRows) -> None:
+    _check_scan(operation.scan)
+    _check_count(operation.count)
+
+
+def _check_scan(scan: Scan) -> None:
     _check_selection(scan.columns)
     _check_timestamp(scan.before_ms)
     _check_timestamp(scan.from_ms)
@@ -228,10 +238,14 @@ def without_quoted(text: bytes) -> bytes:
 
 
 def _check_fetch(operation: FetchRows) -> None:
-    if operation.count < 1:
+    _check_count(operation.count)
+
+
+def _check_count(count: int) -> None:
+    if count < 1:
         raise RejectedError(
             "the number of rows to fetch is not positive",
-            count=operation.count,
+            count=count,
             fix="fetch 1 row or more: an empty answer means the end",
         )
 
@@ -384,6 +398,7 @@ _CHECKS: dict[type, Callable[[Any], None]] = {
     OpenScanner: _check_open_scanner,
     PutRows: _check_put_rows,
     PutStampedRows: _check_put_stamped_rows,
+    ReadFirstRows: _check_first_rows,
     Sleep: _refuse_driver_request,
     Together: _refuse_driver_request,
 }

@@ -195,6 +195,8 @@ service HBase2 {
     throws (1: ServerFault fault, 2: IllegalArgumentFault argument)
   void closeScanner(1: i32 scanner)
     throws (1: ServerFault fault, 2: IllegalArgumentFault argument)
+  list<Result> getScannerResults(1: binary table, 2: ScanRequest request, 3: i32 count)
+    throws (1: ServerFault fault)
 
   list<TableName> getTableNamesByPattern(1: string regex, 2: bool with_system_tables)
     throws (1: ServerFault fault)

@@ -32,6 +32,7 @@ from hbase_orm.ops import (
     Ping,
     PutRows,
     PutStampedRows,
+    ReadFirstRows,
     RetryPolicy,
     RowMutation,
 )
@@ -56,6 +57,7 @@ _READS: tuple[type[Operation[Any]], ...] = (
     ListTables,
     OpenScanner,
     Ping,
+    ReadFirstRows,
 )
 
 

@@ -7,9 +7,16 @@ that Thrift1 does not support completely, such as conditional writes.
 from __future__ import annotations
 
 import time
-from typing import Any, TypeVar
+from functools import partial
+from typing import Any, TypeGuard, TypeVar, cast
 
 from hbase_orm.gateway.base import Feature, Gateway, execute_within
+from hbase_orm.gateway.begun_scans import (
+    BegunScan,
+    ScannerRequest,
+    answer_of_begun_scan,
+    begins_with_rows,
+)
 from hbase_orm.ops import (
     AddFamily,
     CheckAndMutate,
@@ -34,6 +41,7 @@ from hbase_orm.ops import (
     Operation,
     Ping,
     PutStampedRows,
+    ReadFirstRows,
     RowMutation,
     TruncateTable,
 )
@@ -56,6 +64,7 @@ _ATOMIC_ONLY: tuple[type[Operation[Any]], ...] = (
     ModifyFamily,
     ModifyTable,
     PutStampedRows,
+    ReadFirstRows,
     TruncateTable,
 )
 
@@ -63,7 +72,8 @@ _ATOMIC_ONLY: tuple[type[Operation[Any]], ...] = (
 class RoutedGateway:
     """Sends the requests that `needs_atomic` selects to `atomic`, and all others to `data`.
 
-    The requests of a scanner are sent to the gateway that opened it.
+    The requests of a scanner are sent to the gateway that opened it. Where `atomic` is given, it
+    reads the first rows of most scans in one call (`begun_scans`).
     """
 
     def __init__(self, data: Gateway, atomic: Gateway | None = None) -> None:
@@ -76,6 +86,7 @@ class RoutedGateway:
         """
         self.data = data
         self.atomic = atomic
+        self._reads_first = atomic is not None and Feature.FIRST_ROWS in atomic.features
 
     def __repr__(self) -> str:
         """Return the class with both gateways."""
@@ -90,6 +101,8 @@ class RoutedGateway:
         """Send one request to the suitable gateway; `Ping` is sent to both."""
         if isinstance(operation, Ping) and self.atomic is not None:
             self.atomic.execute(operation)
+        if self._is_of_begun_scan(operation):
+            return cast("R", answer_of_begun_scan(operation, self._send))
         return self._choose(operation).execute(operation)
 
     def execute_within(self, operation: Operation[R], timeout_s: float, /) -> R:
@@ -101,6 +114,8 @@ class RoutedGateway:
         if isinstance(operation, Ping) and self.atomic is not None:
             execute_within(self.atomic, operation, timeout_s)
             timeout_s = deadline - time.monotonic()
+        if self._is_of_begun_scan(operation):
+            return cast("R", answer_of_begun_scan(operation, partial(self._send_by, deadline)))
         return execute_within(self._choose(operation), operation, timeout_s)
 
     def close(self) -> None:
@@ -108,6 +123,20 @@ class RoutedGateway:
         self.data.close()
         if self.atomic is not None:
             self.atomic.close()
+
+    def _send(self, operation: Operation[Any]) -> Any:
+        return self._choose(operation).execute(operation)
+
+    def _send_by(self, deadline: float, operation: Operation[Any]) -> Any:
+        remaining_s = deadline - time.monotonic()
+        return execute_within(self._choose(operation), operation, remaining_s)
+
+    def _is_of_begun_scan(self, operation: Operation[Any]) -> TypeGuard[ScannerRequest]:
+        if isinstance(operation, OpenScanner):
+            return self._reads_first and begins_with_rows(operation.scan)
+        return isinstance(operation, (FetchRows, CloseScanner)) and isinstance(
+            operation.scanner.owner, BegunScan
+        )
 
     def _choose(self, operation: Operation[Any]) -> Gateway:
         if isinstance(operation, (FetchRows, CloseScanner)):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from hbase_orm.ops.operation import Operation
 from hbase_orm.ops.ranges import KeyRange
-from hbase_orm.ops.rows import Row, ScannerId, StoredVersion
+from hbase_orm.ops.rows import FirstRows, Row, ScannerId, StoredVersion
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +92,12 @@ class Scan:
     from_ms: int = 0
     is_timeline: bool = False
 
+    def after(self, key: bytes) -> Scan:
+        """Return the scan of the rows that come after the row with this key in this scan."""
+        whole = self.key_range
+        rest = KeyRange(whole.start, key) if self.reverse else KeyRange(key + b"\x00", whole.stop)
+        return replace(self, key_range=rest)
+
 
 @dataclass(frozen=True, slots=True)
 class OpenScanner(Operation[ScannerId]):
@@ -117,6 +123,18 @@ class FetchRows(Operation[list[Row]]):
     scanner: ScannerId
     count: int
     share: float = field(default=1.0, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadFirstRows(Operation[FirstRows]):
+    """Read the first rows of a scan in one call, which opens and closes the scanner itself.
+
+    At most `count` rows are returned, and fewer if they are large; none, or few, do not mean the
+    end. Needs Thrift2.
+    """
+
+    scan: Scan
+    count: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -170,6 +170,13 @@ class StoredVersion(NamedTuple):
     value: bytes
 
 
+class FirstRows(NamedTuple):
+    """The first rows of a scan, and whether they are all of its rows."""
+
+    rows: list[Row]
+    is_all: bool
+
+
 class ScannerId(NamedTuple):
     """An open scanner, which only the gateway that opened it can use."""
 

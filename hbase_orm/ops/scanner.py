@@ -6,13 +6,11 @@ skipped or read twice.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 
 from hbase_orm.errors import GatewayError, HBaseORMError
 from hbase_orm.ops.operation import Protocol
 from hbase_orm.ops.protocol import RetryPolicy, ask, retry
-from hbase_orm.ops.ranges import KeyRange
 from hbase_orm.ops.requests import CloseScanner, FetchRows, OpenScanner, Scan
 from hbase_orm.ops.rows import Row, ScannerId
 
@@ -48,7 +46,7 @@ class ResumableScan:
             self._scanner = yield from ask(OpenScanner(self.rest))
         fetched = yield from ask(FetchRows(self._scanner, rows, share))
         if fetched:
-            self.rest = _after(self.rest, fetched[-1].key)
+            self.rest = self.rest.after(fetched[-1].key)
         else:
             self.is_done = True
             yield from self.close()
@@ -88,10 +86,3 @@ def fetch_once(scan: Scan) -> Protocol[list[Row]]:
         raise
     yield from reading.close()
     return rows
-
-
-def _after(scan: Scan, key: bytes) -> Scan:
-    """Return the scan of the rows that come after the row with this key in `scan`."""
-    whole = scan.key_range
-    rest = KeyRange(whole.start, key) if scan.reverse else KeyRange(key + b"\x00", whole.stop)
-    return replace(scan, key_range=rest)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -10,6 +11,7 @@ from hbase_orm.errors import (
     FamilyNotFoundError,
     RejectedError,
     ScannerExpiredError,
+    TableNotFoundError,
 )
 from hbase_orm.gateway.base import Feature
 from hbase_orm.ops import (
@@ -18,11 +20,13 @@ from hbase_orm.ops import (
     CloseScanner,
     FamilyDescriptor,
     FetchRows,
+    FirstRows,
     GetRows,
     KeyRange,
     MutateRows,
     OpenScanner,
     Put,
+    ReadFirstRows,
     Row,
     RowMutation,
     Scan,
@@ -297,8 +301,9 @@ def test_a_while_filter_ends_the_scan(regions: Bench) -> None:
 # --- scanners -------------------------------------------------------------------------------------
 
 
-def _open(bench: Bench) -> ScannerId:
-    return bench.run(OpenScanner(Scan(bench.table, KeyRange.prefix(bench.prefix))))
+def _open(bench: Bench, caching_rows: int = 1000) -> ScannerId:
+    scan = Scan(bench.table, KeyRange.prefix(bench.prefix), caching_rows=caching_rows)
+    return bench.run(OpenScanner(scan))
 
 
 def test_a_fetch_gives_at_most_the_rows_asked_for(letters: Bench) -> None:
@@ -338,8 +343,9 @@ def test_a_closed_scanner_is_gone(letters: Bench) -> None:
 
 
 def test_a_scanner_lives_as_long_as_it_is_read_within_its_lease(letters: Bench) -> None:
-    resting, busy = _open(letters), _open(letters)
-    letters.run(FetchRows(resting, 1))
+    # Rows that were read ahead would be there without a lease.
+    resting, busy = _open(letters, caching_rows=1), _open(letters, caching_rows=1)
+    letters.run(FetchRows(resting, 2))
     for _ in range(3):
         letters.subject.sleep(letters.subject.lease_s * 0.37)
         assert len(letters.run(FetchRows(busy, 1))) == 1
@@ -374,3 +380,79 @@ def test_a_fetch_of_no_rows_is_refused(letters: Bench, count: int) -> None:
 def test_a_caching_below_one_is_refused(bench: Bench) -> None:
     with pytest.raises(RejectedError):
         bench.run(OpenScanner(Scan(bench.table, caching_rows=0)))
+
+
+# --- the first rows in one call -------------------------------------------------------------------
+
+
+def _first(bench: Bench, count: int, **options: Any) -> FirstRows:
+    scan = Scan(bench.table, KeyRange.prefix(bench.prefix), **options)
+    while True:
+        # Few rows come at first, until the gateway knows how large they are.
+        first = bench.run(ReadFirstRows(scan, count))
+        if first.is_all or len(first.rows) == count:
+            return first
+
+
+@pytest.mark.feature(Feature.FIRST_ROWS)
+@pytest.mark.parametrize("reverse", [False, True])
+def test_the_first_rows_of_a_scan_come_in_one_call(letters: Bench, *, reverse: bool) -> None:
+    first = _first(letters, 3, reverse=reverse)
+
+    names = LETTERS[::-1] if reverse else LETTERS
+    assert [row.key for row in first.rows] == [letters.key(name) for name in names[:3]]
+    assert not first.is_all
+    assert [row_values(row) for row in first.rows] == [{b"d:x": name} for name in names[:3]]
+
+
+@pytest.mark.feature(Feature.FIRST_ROWS)
+def test_fewer_rows_than_asked_for_may_be_all(letters: Bench) -> None:
+    first = _first(letters, 6)
+
+    assert [row.key for row in first.rows] == [letters.key(name) for name in LETTERS]
+    assert first.is_all
+
+
+@pytest.mark.feature(Feature.FIRST_ROWS)
+def test_the_first_rows_of_an_empty_range_are_all(letters: Bench) -> None:
+    scan = Scan(letters.table, KeyRange(letters.key(b"x"), letters.key(b"x")))
+    assert letters.run(ReadFirstRows(scan, 3)) == FirstRows([], is_all=True)
+
+
+@pytest.mark.feature(Feature.FIRST_ROWS)
+def test_the_first_rows_are_of_the_columns_that_are_read(bench: Bench) -> None:
+    bench.put_row(b"a", {b"d:x": b"1", b"d:y": b"2"})
+    bench.put_row(b"b", {b"d:y": b"3"})
+
+    first = _first(bench, 3, columns=(b"d:x",))
+
+    assert [row_values(row) for row in first.rows] == [{b"d:x": b"1"}]
+
+
+@pytest.mark.feature(Feature.FIRST_ROWS)
+def test_no_row_of_many_cells_is_cut(bench: Bench) -> None:
+    wide = {b"d:%03d" % n: b"v" for n in range(100)}
+    for name in (b"a", b"b", b"c"):
+        bench.put_row(name, wide)
+
+    scan, rows = Scan(bench.table, KeyRange.prefix(bench.prefix)), []
+    for _ in range(20):
+        first = bench.run(ReadFirstRows(scan, 3))
+        rows += first.rows
+        assert all(row_values(row) == wide for row in first.rows)
+        scan = scan.after(rows[-1].key) if rows else scan
+        if first.is_all:
+            break
+
+    assert [row.key for row in rows] == [bench.key(name) for name in (b"a", b"b", b"c")]
+
+
+@pytest.mark.feature(Feature.FIRST_ROWS)
+def test_the_first_rows_of_a_missing_table_are_an_error(bench: Bench) -> None:
+    with pytest.raises(TableNotFoundError):
+        bench.run(ReadFirstRows(Scan("conformance_none"), 3))
+
+
+def test_no_first_row_is_a_request_that_is_refused(letters: Bench) -> None:
+    with pytest.raises(RejectedError):
+        letters.run(ReadFirstRows(Scan(letters.table), 0))

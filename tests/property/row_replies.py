@@ -1,4 +1,4 @@
-"""Random Thrift1 answers with rows, written by thriftpy2, and the ways to read them."""
+"""Random answers with rows, written by thriftpy2, and the ways to read them."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from hbase_orm.gateway.thrift.interfaces import HBASE1
 from hbase_orm.ops import Cell, Row
 
 # Mostly without annotations, and so unknown to the type checker.
-_BINARY: Any = thriftpy2.protocol.TBinaryProtocol
-_MEMORY: Any = thriftpy2.transport.TMemoryBuffer
+BINARY: Any = thriftpy2.protocol.TBinaryProtocol
+MEMORY: Any = thriftpy2.transport.TMemoryBuffer
 
 # What stands around values in an answer: a value with these bytes looks as if it ended before.
 _TRICKY = (b"\n\x00\x02", b"\r\x00\x02\x0b\x0c", b"\x00", b"\x0b\x00\x01\x00\x00\x00\x01", b"")
@@ -90,8 +90,8 @@ def _bytes(length: int, chance: random.Random) -> bytes:
 
 def written(rows: Sequence[Row]) -> bytes:
     """Return the list of rows as thriftpy2 writes it, without the list's head."""
-    buffer = _MEMORY()
-    protocol = _BINARY(buffer)
+    buffer = MEMORY()
+    protocol = BINARY(buffer)
     for row in rows:
         cells = {c: HBASE1.TCell(value=v, timestamp=stamp) for c, (v, stamp) in row.cells.items()}
         protocol.write_struct(HBASE1.TRowResult(row=row.key, columns=cells))
@@ -118,7 +118,7 @@ def read_by(
     takers: RowTakers, data: bytes, count: int, *, piece_bytes: int = 1 << 20
 ) -> list[Row] | str:
     """Read rows with `takers`, which may have learned; return them, or the error's name."""
-    reader = BinaryReader(_incoming(data, piece_bytes), {})
+    reader = BinaryReader(incoming(data, piece_bytes), {})
     reader.row_takers = takers
     try:
         rows = read_rows(reader, count, MAX_DEPTH)
@@ -142,13 +142,13 @@ class NoPatterns(RowPatterns):
 
 def read_by_fields(data: bytes, count: int) -> list[Row]:
     """Read right rows as rows of the other protocols are read, field by field."""
-    reader = BinaryReader(_incoming(data, 1 << 20), {})
+    reader = BinaryReader(incoming(data, 1 << 20), {})
     return [reader.read_struct(DecodedRow.__new__(DecodedRow)) for _ in range(count)]
 
 
 def read_by_thriftpy2(data: bytes, count: int) -> list[Row]:
     """Read right rows as thriftpy2 does."""
-    protocol = _BINARY(_MEMORY(data), decode_response=False)
+    protocol = BINARY(MEMORY(data), decode_response=False)
     rows = []
     for _ in range(count):
         read = HBASE1.TRowResult()
@@ -158,7 +158,8 @@ def read_by_thriftpy2(data: bytes, count: int) -> list[Row]:
     return rows
 
 
-def _incoming(data: bytes, piece_bytes: int) -> Incoming:
-    incoming = Incoming(Arriving(data, piece_bytes), is_framed=False)
-    incoming.begin()
-    return incoming
+def incoming(data: bytes, piece_bytes: int) -> Incoming:
+    """Return an answer's bytes, which arrive in pieces."""
+    arriving = Incoming(Arriving(data, piece_bytes), is_framed=False)
+    arriving.begin()
+    return arriving

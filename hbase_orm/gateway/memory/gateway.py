@@ -35,6 +35,7 @@ from hbase_orm.ops import (
     DropTable,
     EnableTable,
     FetchRows,
+    FirstRows,
     GetRows,
     GetVersions,
     GetVersionsOfRows,
@@ -51,6 +52,7 @@ from hbase_orm.ops import (
     Ping,
     PutRows,
     PutStampedRows,
+    ReadFirstRows,
     Row,
     RowMutation,
     ScannerId,
@@ -193,6 +195,7 @@ class MemoryGateway:
             PutRows: self._put_rows,
             PutStampedRows: self._put_rows,
             OpenScanner: self._open_scanner,
+            ReadFirstRows: self._read_first_rows,
         }
 
     def _table(self, name: str) -> MemoryTable:
@@ -224,6 +227,11 @@ class MemoryGateway:
         number = next(self._numbers)
         self._scanners[number] = _Scanner(scan.table, rows, self._clock() + self._lease_ms)
         return ScannerId(number, self)
+
+    def _read_first_rows(self, request: ReadFirstRows) -> FirstRows:
+        scan = request.scan
+        rows = list(islice(scan_rows(self._table(scan.table), scan, self._clock), request.count))
+        return FirstRows(rows, is_all=len(rows) < request.count)
 
     def _fetch_rows(self, request: FetchRows) -> list[Row]:
         if request.scanner.owner is not self:

@@ -74,14 +74,16 @@ Kind = tuple[object, ...]
 
 
 class AnswerSizes:
-    """The estimated size of a result, for each kind of read. For one thread at a time.
+    """The estimated size of a result, for each kind of read.
 
-    A kind of read is, for example, a scan of certain columns of a table.
+    A kind of read is, for example, a scan of certain columns of a table. Threads may share the
+    estimates: if two note a size at one time, one of the two remains.
     """
 
     def __init__(self) -> None:
         """Start without sizes."""
         self._bytes: dict[Kind, int] = {}
+        self._results_per_row: dict[Kind, int] = {}
 
     def bytes_of(self, kind: Kind) -> int | None:
         """Return the estimated size of one result in bytes; None if there is no estimate."""
@@ -94,7 +96,16 @@ class AnswerSizes:
         """
         if len(self._bytes) >= _MOST_KINDS:
             self._bytes.clear()
+            self._results_per_row.clear()
         self._bytes[kind] = max(size_bytes, self._bytes.get(kind, 0) // GROWTH)
+
+    def results_per_row(self, kind: Kind) -> int:
+        """Return how many results the last rows were split into; 1 if that is unknown."""
+        return self._results_per_row.get(kind, 1)
+
+    def note_results_per_row(self, kind: Kind, results: int) -> None:
+        """Record how many results a row is split into."""
+        self._results_per_row[kind] = results
 
 
 class Portion:
@@ -161,7 +172,8 @@ class Pieces:
     def __init__(self, scan: Scan, sizes: AnswerSizes) -> None:
         """Prepare to read the results of `scan`."""
         self.batch_cells = batch_cells(scan)
-        kind = ("scan", scan.table, scan.columns, self.batch_cells)
+        self._sizes = sizes
+        self._kind = kind = ("scan", scan.table, scan.columns, self.batch_cells)
         if self.batch_cells is None:
             first, most = FIRST_ROWS, MOST_ROWS
         else:
@@ -170,7 +182,7 @@ class Pieces:
         self.surplus: list[Row] = []
         self._is_timeline = scan.is_timeline
         self._begun: Row | None = None
-        self._results_per_row = 1
+        self._results_per_row = sizes.results_per_row(kind)
         self._last_count = 0
 
     def next_count(self, rows: int) -> int:
@@ -204,6 +216,7 @@ class Pieces:
             stale = {result.key for result in results if isinstance(result, StaleRow)}
             rows = [StaleRow(row.key, row.cells) if row.key in stale else row for row in rows]
         self._results_per_row = -(-len(results) // len(rows))
+        self._sizes.note_results_per_row(self._kind, self._results_per_row)
         if len(results[-1].columns) >= self.batch_cells:
             self._begun = rows.pop()
         return rows

@@ -19,6 +19,7 @@ from hbase_orm.errors import (
     FeatureMissingError,
     GatewayError,
 )
+from hbase_orm.gateway.thrift.answer_sizes import AnswerSizes
 from hbase_orm.gateway.thrift.faults import WIRE_ERRORS, translate
 from hbase_orm.gateway.thrift.pool import Address
 from hbase_orm.gateway.thrift.wire import HBASE2, CheckedClient, Line, WireStyle
@@ -71,7 +72,10 @@ class ThriftConnection:
 
 
 class Opener:
-    """Opens connections to gateways of one Thrift interface, and checks each address once."""
+    """Opens connections to gateways of one Thrift interface, and checks each address once.
+
+    All connections share what is known of the sizes of answers.
+    """
 
     def __init__(
         self,
@@ -94,6 +98,7 @@ class Opener:
         self._wrap = wrap
         self._clock = clock
         self._checked: set[Address] = set()
+        self._sizes = AnswerSizes()
 
     def __call__(self, address: Address, deadline: float) -> ThriftConnection:
         """Open a connection to `address` before `deadline`.
@@ -111,7 +116,9 @@ class Opener:
                 line.close()
                 raise
             self._checked.add(address)
-        return self._wrap(line, address)
+        connection = self._wrap(line, address)
+        connection.client.sizes = self._sizes
+        return connection
 
     def _line(self, address: Address, style: WireStyle, deadline: float) -> Line:
         line = Line(address.host, address.port, style, clock=self._clock)

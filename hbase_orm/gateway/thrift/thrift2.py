@@ -15,14 +15,15 @@ from hbase_orm.gateway.checks import MAX_LONG
 from hbase_orm.gateway.thrift.answer_sizes import (
     FIRST_ROWS,
     MOST_ROWS,
+    Pieces,
     Portion,
     caching_results,
     portions,
 )
-from hbase_orm.gateway.thrift.decoding.answers import LIST, STRUCT, check_count
+from hbase_orm.gateway.thrift.decoding.answers import LIST, STRUCT, Many, check_count
 from hbase_orm.gateway.thrift.decoding.decoded import DecodedValue
 from hbase_orm.gateway.thrift.decoding.incoming import GarbledAnswerError
-from hbase_orm.gateway.thrift.decoding.row_answers import DecodedResult
+from hbase_orm.gateway.thrift.decoding.row_answers import DecodedResult, read_results
 from hbase_orm.gateway.thrift.gateway import (
     Call,
     ThriftGateway,
@@ -32,13 +33,14 @@ from hbase_orm.gateway.thrift.gateway import (
 from hbase_orm.gateway.thrift.handshake import ThriftConnection
 from hbase_orm.gateway.thrift.pool import Address
 from hbase_orm.gateway.thrift.put_stamped_rows import put_multiple_arguments
-from hbase_orm.gateway.thrift.scan_bounds import ScanBounds
+from hbase_orm.gateway.thrift.scan_bounds import ScanBounds, server_bounds
 from hbase_orm.gateway.thrift.thrift2_admin import ADMIN_CALLS
 from hbase_orm.gateway.thrift.wire import HBASE2, CheckedClient, Line, unsendable
 from hbase_orm.ops import (
     Append,
     CheckAndMutate,
     Delete,
+    FirstRows,
     GetRows,
     GetVersions,
     GetVersionsOfRows,
@@ -49,6 +51,7 @@ from hbase_orm.ops import (
     Put,
     PutRows,
     PutStampedRows,
+    ReadFirstRows,
     Row,
     RowMutation,
     Scan,
@@ -87,11 +90,13 @@ def _answer_type(method: str, success: tuple[Any, ...]) -> Callable[[], Any]:
 
 _ONE = (STRUCT, DecodedResult)
 _MANY = (LIST, _ONE)
+_ROWS = (LIST, (STRUCT, Many(read_results)))
 _ANSWERS: Mapping[str, Callable[[], Any]] = {
     "append": _answer_type("append", _ONE),
     "get": _answer_type("get", _ONE),
     "getMultiple": _answer_type("getMultiple", _MANY),
-    "getScannerRows": _answer_type("getScannerRows", _MANY),
+    "getScannerResults": _answer_type("getScannerResults", _ROWS),
+    "getScannerRows": _answer_type("getScannerRows", _ROWS),
     "increment": _answer_type("increment", _ONE),
 }
 
@@ -123,28 +128,20 @@ class Thrift2Gateway(ThriftGateway):
             MutateRows: _mutate_rows,
             PutRows: _put_rows,
             PutStampedRows: _put_stamped_rows,
+            ReadFirstRows: _read_first_rows,
         }
 
     def _send_open(
         self, client: Any, scan: Scan, bounds: ScanBounds, batch_cells: int | None
     ) -> int:
-        wanted = HBASE2.ScanRequest(
-            start_row=bounds.start_row,
-            stop_row=bounds.stop_row,
-            columns=_column_refs(scan.columns),
-            caching=caching_results(scan, batch_cells),
-            time_range=_time_range(scan.from_ms, scan.before_ms),
-            filter=scan.filter,
-            batch_cells=batch_cells,
-            reversed=True if bounds.is_reverse else None,
-            consistency=_consistency(scan),
-        )
+        caching = caching_results(scan, batch_cells)
+        wanted = _scan_request(scan, bounds, batch_cells, caching)
         number: int = client.openScanner(scan.table.encode(), wanted)
         return number
 
     def _send_fetch(self, client: Any, scanner: int, count: int) -> list[Row]:
-        rows = [result.row() for result in client.getScannerRows(scanner, count)]
-        return [row for row in rows if row is not None]
+        rows: list[Row] = client.getScannerRows(scanner, count)
+        return rows
 
     def _send_close(self, client: Any, scanner: int) -> None:
         client.closeScanner(scanner)
@@ -173,6 +170,41 @@ def _time_range(from_ms: int, before_ms: int | None) -> Any:
 def _consistency(read: GetRows | Scan) -> int | None:
     consistency: int | None = HBASE2.Consistency.TIMELINE if read.is_timeline else None
     return consistency
+
+
+def _scan_request(scan: Scan, bounds: ScanBounds, batch_cells: int | None, caching: int) -> Any:
+    return HBASE2.ScanRequest(
+        start_row=bounds.start_row,
+        stop_row=bounds.stop_row,
+        columns=_column_refs(scan.columns),
+        caching=caching,
+        time_range=_time_range(scan.from_ms, scan.before_ms),
+        filter=scan.filter,
+        batch_cells=batch_cells,
+        reversed=True if bounds.is_reverse else None,
+        consistency=_consistency(scan),
+    )
+
+
+def _read_first_rows(client: Any, operation: ReadFirstRows) -> FirstRows:
+    scan = operation.scan
+    if scan.key_range.is_empty:
+        return FirstRows([], is_all=True)
+    bounds = server_bounds(scan.key_range, is_reverse=scan.reverse)
+    pieces = Pieces(scan, client.sizes)
+    count = pieces.next_count(operation.count)
+    request = _scan_request(scan, bounds, pieces.batch_cells, count)
+    results = client.getScannerResults(scan.table.encode(), request, count)
+    if len(results) > count:
+        message = f"{len(results)} results where {count} were requested"
+        raise GarbledAnswerError(message)
+    pieces.portion.note(len(results), client.answer_bytes)
+    is_end = len(results) < count
+    rows = pieces.join(results)
+    if is_end and results:
+        rows += pieces.join([])  # the last row was kept back, because it could go on
+    kept, is_past = bounds.select(rows)
+    return FirstRows(kept, is_all=is_end or is_past)
 
 
 def _get_rows(client: Any, operation: GetRows) -> list[Row | None]:

@@ -46,6 +46,7 @@ _REPEATABLE: list[Operation[Any]] = [
     ops.PutStampedRows("t", (ops.StampedRows((b"d:a",), ((b"r", b"1"),), ((7,),)),)),
     ops.OpenScanner(Scan("t", KeyRange())),
     ops.Ping(),
+    ops.ReadFirstRows(Scan("t", KeyRange()), 3),
 ]
 _UNREPEATABLE: list[Operation[Any]] = [
     ops.AddFamily("t", _FAMILY),

@@ -69,6 +69,7 @@ _ATOMIC: list[Operation[Any]] = [
     ops.MutateRows("t", (_PUT, _PUT_FOR_1_S)),
     ops.OpenScanner(ops.Scan("t", is_timeline=True)),
     ops.PutStampedRows("t", (ops.StampedRows((b"d:a",), ((b"r", b"1"),), ((7,),)),)),
+    ops.ReadFirstRows(ops.Scan("t"), 3),
 ]
 
 

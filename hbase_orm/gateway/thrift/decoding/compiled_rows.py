@@ -1,8 +1,8 @@
-"""Takes rows of Thrift1 answers by the compiled reader."""
+"""Takes rows of answers by the compiled reader."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from hbase_orm.compiled import EncodedRow, compiled_cells
@@ -55,3 +55,13 @@ class CompiledRows:
 def row_takers() -> RowTakers:
     """Return the compiled reader, or the patterns if it was not built or is switched off."""
     return RowPatterns() if compiled_cells is None else CompiledRows()
+
+
+def taker_of_results() -> Callable[[bytes, int, int, list[Row]], int] | None:
+    """Return the compiled function that takes rows of Thrift2; None if it is not used."""
+    return None if compiled_cells is None else _take_results
+
+
+def _take_results(data: bytes, position: int, most: int, rows: list[Row]) -> int:
+    end: int = compiled_cells.take_results(data, position, most, rows, EncodedRow)
+    return end

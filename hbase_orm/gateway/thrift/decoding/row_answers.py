@@ -24,6 +24,7 @@ from hbase_orm.gateway.thrift.decoding.answers import (
     AnswerReader,
     Many,
 )
+from hbase_orm.gateway.thrift.decoding.compiled_rows import taker_of_results
 from hbase_orm.gateway.thrift.decoding.decoded import DecodedRow, DecodedValue
 from hbase_orm.gateway.thrift.decoding.incoming import CHUNK_BYTES, GarbledAnswerError, Incoming
 from hbase_orm.gateway.thrift.decoding.protocols import BinaryReader
@@ -270,3 +271,28 @@ class DecodedResult:
             return StaleRow(requested, {}) if self.is_stale and requested else None
         cells = {each.column: Cell(each.value, each.timestamp_ms) for each in self.values}
         return StaleRow(self.key, cells) if self.is_stale else Row(self.key, cells)
+
+
+def read_results(reader: AnswerReader, size: int, depth: int) -> list[Row]:
+    """Return the rows of a list of Thrift2's `TResult`, as a scan returns them.
+
+    Raises:
+        GarbledAnswerError: The bytes are not such rows, or a row has no cells.
+    """
+    rows: list[Row] = []
+    incoming, left = reader.incoming, size
+    take = taker_of_results() if isinstance(reader, BinaryReader) else None
+    while left:
+        if take is not None:
+            before = len(rows)
+            incoming.position = take(incoming.data, incoming.position, left, rows)
+            left -= len(rows) - before
+        if left:
+            # The next row has not arrived completely, or is unusual.
+            row = reader.read_struct(DecodedResult(), depth).row()
+            if row is None:
+                message = "a row without its key or its cells"
+                raise GarbledAnswerError(message)
+            rows.append(row)
+            left -= 1
+    return rows

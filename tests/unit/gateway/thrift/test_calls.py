@@ -364,7 +364,8 @@ def test_gets_carry_their_consistency(keys: tuple[bytes, ...], *, is_timeline: b
 
 @pytest.mark.parametrize("is_timeline", [False, True])
 def test_scans_carry_their_consistency(*, is_timeline: bool) -> None:
-    client = _Client(openScanner=3, getScannerRows=[_result(b"a", is_stale=is_timeline)])
+    answer = _result(b"a", is_stale=is_timeline).row()
+    client = _Client(openScanner=3, getScannerRows=[answer])
     gateway = _thrift2(client)
 
     scanner = gateway.execute(OpenScanner(Scan("t", is_timeline=is_timeline)))

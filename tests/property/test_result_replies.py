@@ -1,0 +1,171 @@
+"""Rows of random Thrift2 answers are the same however they are read, and so are the errors."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from hbase_orm.compiled import EncodedRow, compiled_cells
+from hbase_orm.gateway.thrift.decoding import row_answers
+from hbase_orm.gateway.thrift.decoding.answers import MAX_DEPTH
+from hbase_orm.gateway.thrift.decoding.incoming import GarbledAnswerError
+from hbase_orm.gateway.thrift.decoding.protocols import BinaryReader
+from hbase_orm.gateway.thrift.decoding.row_answers import DecodedResult, read_results
+from hbase_orm.gateway.thrift.interfaces import HBASE2
+from hbase_orm.ops import Row, StaleRow
+from tests.property.row_replies import BINARY, MEMORY, incoming, kind, rows_of
+
+SEEDS = range(15)
+REPLIES = 100
+# 100 replies of each of so many tables.
+SOAK_SEEDS = range(15, 1_015)
+
+needs_compiled = pytest.mark.skipif(compiled_cells is None, reason="it was not built")
+
+_WRONG = (b"\x00", b"\xff", b"\x7f\xff\xff\xff", b"\x80\x00\x00\x00", b"\x00\x00\x01\x00", b"\x02")
+
+
+def written(rows: Sequence[Row], chance: random.Random) -> bytes:
+    """Return a list of rows as thriftpy2 writes it, without the list's head."""
+    whole = b""
+    for row in rows:
+        buffer = MEMORY()
+        odd = chance.random() < 0.05
+        values = [
+            HBASE2.ColumnValue(
+                family=column.partition(b":")[0],
+                qualifier=column.partition(b":")[2],
+                value=value,
+                timestamp=stamp,
+                type=4 if odd else None,
+            )
+            for column, (value, stamp) in row.cells.items()
+        ]
+        stale = True if isinstance(row, StaleRow) else chance.choice((None, False))
+        BINARY(buffer).write_struct(HBASE2.Result(row=row.key, values=values, is_stale=stale))
+        data: bytes = buffer.getvalue()
+        # A real server also sends a field that is not declared here: whether the row is a piece.
+        whole += data[:-1] + chance.choice((b"", b"\x02\x00\x04\x00")) + b"\x00"
+    return whole
+
+
+def drawn(of: Any, chance: random.Random) -> list[Row]:
+    """Return random rows, some of them stale."""
+    rows = rows_of(of, chance.choice((1, 2, 3, 10, 30)), chance)
+    stale = chance.choice((0, 0, 0.1, 1))
+    return [StaleRow(row.key, row.cells) if chance.random() < stale else row for row in rows]
+
+
+def read(data: bytes, count: int, *, piece_bytes: int = 1 << 20) -> list[Row] | str:
+    """Read rows by the compiled reader; return them, or the error's name."""
+    reader = BinaryReader(incoming(data, piece_bytes), {})
+    try:
+        rows = read_results(reader, count, MAX_DEPTH)
+        reader.incoming.end()
+    except (GarbledAnswerError, EOFError) as error:
+        return type(error).__name__
+    return rows
+
+
+def read_by_fields(data: bytes, count: int) -> list[Row] | str:
+    """Read rows by Python; return them, or the error's name."""
+    reader = BinaryReader(incoming(data, 1 << 20), {})
+    try:
+        rows = [reader.read_struct(DecodedResult(), MAX_DEPTH).row() for _ in range(count)]
+        reader.incoming.end()
+    except (GarbledAnswerError, EOFError) as error:
+        return type(error).__name__
+    return [row for row in rows if row is not None]
+
+
+def _check_replies(seed: int) -> None:
+    chance = random.Random(seed)
+    of = kind(chance)
+    encoded = 0
+    for _ in range(REPLIES):
+        rows = drawn(of, chance)
+        data, count = written(rows, chance), len(rows)
+        visible = [row for row in rows if row.cells]
+
+        got = read(data, count, piece_bytes=chance.choice((1 << 20, 1 << 20, 7, 100)))
+
+        assert got == visible == read_by_fields(data, count)
+        assert [type(row) is StaleRow for row in got] == [type(row) is StaleRow for row in visible]
+        assert [list(row.columns) for row in got] == [list(row.cells) for row in visible]
+        encoded += sum(isinstance(row, EncodedRow) for row in got)
+    assert encoded
+
+
+def _check_garbled(seed: int, times: int) -> None:
+    chance = random.Random(seed)
+    of = kind(chance)
+    for _ in range(times):
+        rows = drawn(of, chance)
+        data = bytearray(written(rows, chance))
+        for _ in range(chance.choice((1, 1, 2))):
+            at = chance.randrange(len(data))
+            wrong = chance.choice((*_WRONG, bytes([data[at] ^ 1 << chance.randint(0, 7)])))
+            data[at : at + len(wrong)] = wrong
+        assert read(bytes(data), len(rows)) == read_by_fields(bytes(data), len(rows))
+
+
+def _check_cuts(seed: int, replies: int) -> None:
+    chance = random.Random(seed)
+    of = kind(chance)
+    for _ in range(replies):
+        rows = drawn(of, chance)[:3]
+        data = written(rows, chance)
+        for length in range(0, len(data), max(1, len(data) // 2_000)):
+            assert read(data[:length], len(rows)) == "EOFError", length
+
+
+@needs_compiled
+@pytest.mark.parametrize("seed", SEEDS)
+def test_rows_are_the_same_however_they_are_read(seed: int) -> None:
+    _check_replies(seed)
+
+
+@needs_compiled
+@pytest.mark.soak
+@pytest.mark.parametrize("seed", SOAK_SEEDS)
+def test_rows_of_many_tables_are_the_same_however_they_are_read(seed: int) -> None:
+    _check_replies(seed)
+
+
+@needs_compiled
+@pytest.mark.parametrize("seed", SEEDS)
+def test_nothing_is_taken_from_wrong_bytes_that_fields_would_not_show(seed: int) -> None:
+    _check_garbled(seed, times=100)
+
+
+@needs_compiled
+@pytest.mark.soak
+@pytest.mark.parametrize("seed", SOAK_SEEDS)
+def test_nothing_is_taken_from_many_wrong_bytes(seed: int) -> None:
+    _check_garbled(seed, times=100)
+
+
+@needs_compiled
+@pytest.mark.parametrize("seed", range(5))
+def test_a_reply_cut_at_any_byte_is_an_error(seed: int) -> None:
+    _check_cuts(seed, replies=2)
+
+
+@needs_compiled
+@pytest.mark.soak
+@pytest.mark.parametrize("seed", range(5, 25))
+def test_many_replies_cut_at_any_byte_are_errors(seed: int) -> None:
+    _check_cuts(seed, replies=10)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_python_reads_the_same_rows(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(row_answers, "taker_of_results", lambda: None)
+    chance = random.Random(seed)
+    rows = drawn(kind(chance), chance)
+    data = written(rows, chance)
+
+    assert read(data, len(rows)) == [row for row in rows if row.cells]
