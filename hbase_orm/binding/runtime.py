@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
@@ -24,7 +24,7 @@ from hbase_orm.index.catalog.lease import LEASE_S
 from hbase_orm.index.entries.guard_cell import NONCE_BYTES
 from hbase_orm.index.entries.targets import GUARDED_RETRIES, GuardContext
 from hbase_orm.moving.moved_requests import through_moves
-from hbase_orm.ops import Protocol
+from hbase_orm.ops import GetRows, Protocol, Row, ask
 from hbase_orm.query import OnCorrupt, Select
 
 R = TypeVar("R")
@@ -115,6 +115,18 @@ class Runtime(Runner):
         """
         writer = self.writer
         return self._driver.run(through_moves(protocol, writer.moves, writer.guard_context))
+
+    def rows(self, request: GetRows) -> Sequence[Row | None]:
+        """Return the answer to one request for rows by key; see `run`.
+
+        Most reads of a program are a single get. While no rows are moved, it needs no protocol.
+        """
+        catalog = self.catalog
+        if not catalog.has_moves:
+            rows = self.patience().execute(request)
+            if catalog.is_current(request.table):
+                return rows
+        return self.run(ask(request))
 
     def read(
         self, reading: Reading[T], after: Callable[[], Protocol[None] | None] | None = None

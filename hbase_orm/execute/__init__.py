@@ -5,7 +5,7 @@ from __future__ import annotations
 from hbase_orm.execute.by_entries import IndexedRow
 from hbase_orm.execute.corrupt_rows import CorruptRowCount, CorruptRows, name_row
 from hbase_orm.execute.meter import Meter, MeteredGateway
-from hbase_orm.execute.run import PeriodRow, as_stale, rows_of
+from hbase_orm.execute.run import PeriodRow, as_stale, get_of, rows_of
 from hbase_orm.execute.staleness import Staleness
 from hbase_orm.execute.steps import (
     DoubtfulEntry,
@@ -40,6 +40,7 @@ __all__ = [
     "Step",
     "as_stale",
     "close_now",
+    "get_of",
     "is_dropped",
     "name_row",
     "rows_of",

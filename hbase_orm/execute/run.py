@@ -67,10 +67,13 @@ def iter_nothing() -> Rows:
     yield from ()
 
 
+def get_of(plan: GetPlan) -> GetRows:
+    """Return the request for the rows of a plan; a second request may have to follow it."""
+    return GetRows(plan.schema.table, plan.keys, plan.fetched, *plan.timestamps, plan.is_timeline)
+
+
 def _get(plan: GetPlan) -> Rows:
-    request = GetRows(
-        plan.schema.table, plan.keys, plan.fetched, *plan.timestamps, plan.is_timeline
-    )
+    request = get_of(plan)
     rows = yield from plan.schema.storage.get(request, plan.families)
     yield Emit([row for row in rows if row is not None])
 

@@ -105,6 +105,24 @@ def rows_with_keys(
     return KeyedRows(list(keyed.values()), [names for _, names in read])
 
 
+def request_for_key(bound: BoundModel, key: Mapping[str, Any]) -> GetRows | None:
+    """Return the request for the row of a key, if one request for one row is all that is needed.
+
+    None if the row key cannot be computed from the key alone, if an object has no row of its own,
+    or if columns are left out, so that a second request may have to show that the row exists.
+
+    Raises:
+        RowKeyError: A key field is missing, unknown or does not fit.
+    """
+    schema, keys = bound.schema, bound.keys
+    if not (bound.tables.is_only and keys.are_computed and schema.storage.has_own_rows):
+        return None
+    if bound.defers:
+        return None
+    check_key_arguments(schema, key)
+    return GetRows(schema.table, (keys.checked(schema.layout.encode(key)),), schema.family_names)
+
+
 def _read_part(
     bound: BoundModel, part: Sequence[tuple[int, BoundModel, bytes]]
 ) -> Protocol[_ReadPart]:

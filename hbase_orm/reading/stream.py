@@ -17,8 +17,8 @@ from hbase_orm.binding.table_moves.periods_with_rows import look_ups_in_moves
 from hbase_orm.binding.table_writer import TableWriter
 from hbase_orm.binding.usable_indexes import by_readable_index, while_usable
 from hbase_orm.errors import CorruptRowError, StreamInterruptedError
-from hbase_orm.execute import CorruptRows, Emit, Note, Rows, Staleness, rows_of, through
-from hbase_orm.ops import Protocol, RenewTimeLimit, Row, StaleRow, ask
+from hbase_orm.execute import CorruptRows, Emit, Note, Rows, Staleness, get_of, rows_of, through
+from hbase_orm.ops import GetRows, Protocol, RenewTimeLimit, Row, StaleRow, ask
 from hbase_orm.query import (
     GetPlan,
     IndexPlan,
@@ -184,6 +184,17 @@ def planned(stmt: Select[Any], bound: BoundModel, writer: TableWriter) -> Protoc
         return chosen
     as_selected = partial(replace, times=stmt.times, is_timeline=stmt.is_timeline)
     return as_selected(chosen.in_each_table(as_selected))
+
+
+def only_get(chosen: Plan, bound: BoundModel) -> GetRows | None:
+    """Return the request that reads all rows of a plan; None if the plan is more than one get."""
+    if not isinstance(chosen, GetPlan) or chosen.families or chosen.entries is not None:
+        return None
+    if chosen.is_timeline or bound.keys.names is not None or not bound.schema.storage.has_own_rows:
+        return None
+    for key in chosen.keys:
+        bound.keys.checked(key)
+    return get_of(chosen)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,17 +20,17 @@ from hbase_orm.errors import MultipleRowsError, RowNotFoundError, SchemaError
 from hbase_orm.execute import CorruptRows
 from hbase_orm.model import Model
 from hbase_orm.model.fields.deferring import deferred_among
-from hbase_orm.ops import Protocol, Row, offline_result
+from hbase_orm.ops import GetRows, Protocol, Row, offline_result
 from hbase_orm.query import ROWS_ONLY, EmptyPlan, OnCorrupt, Plan, Select, positive
 from hbase_orm.reading.analyze import analyzed
-from hbase_orm.reading.by_key import made_of, rows_with_keys, several_keys
+from hbase_orm.reading.by_key import made_of, request_for_key, rows_with_keys, several_keys
 from hbase_orm.reading.columnar.arrow_columns import Types, check_has_columns, columns_of
 from hbase_orm.reading.columnar.batch_reader import batch_reader
 from hbase_orm.reading.columnar.record_batches import record_batches, schema_of
 from hbase_orm.reading.history import CellVersion, StoredCell, history_of, stored_cells
 from hbase_orm.reading.pages import Page, page_request
 from hbase_orm.reading.related_objects import Load, loader, with_related
-from hbase_orm.reading.stream import Stream, planned, read_of, selected
+from hbase_orm.reading.stream import Stream, only_get, planned, read_of, selected
 from hbase_orm.reading.timeline import check_can_read_timeline
 from hbase_orm.schema import Expr
 from hbase_orm.session.pending import PendingWrites
@@ -50,6 +50,22 @@ class Reader:
     _runtime: Runtime
 
     # --- by key -----------------------------------------------------------------------------------
+
+    def get(self, model: type[M], key: Mapping[str, Any]) -> M | None:
+        """Return the object of one row; None if the row does not exist."""
+        state, runtime = self._state, self._runtime
+        bound = state.bound(model)
+        request = request_for_key(bound, key) if bound.is_compared(runtime.catalog) else None
+        if request is None:
+            return self.get_many(model, [key])[0]
+        runtime.open_reads.close_dropped()
+        (row,) = runtime.rows(request)
+        if row is None or not bound.exists(row):
+            return None
+        corrupt = self._corrupt_rows(model)
+        obj: M | None = made_of(row, bound, corrupt)
+        corrupt.report()
+        return None if obj is None else state.attach(bound, obj)
 
     def get_many(
         self, model: type[M], keys: Iterable[tuple[Any, ...] | Mapping[str, Any]]
@@ -115,14 +131,29 @@ class Reader:
         if stmt.selection is not None:
             with self.stream(stmt) as values:
                 return list(values)
-        bound, corrupt = self._used(stmt), self._corrupt_rows(stmt.model, stmt.corrupt_rule)
+        bound, chosen = self._planned(stmt)
+        corrupt = self._corrupt_rows(stmt.model, stmt.corrupt_rule)
+        request = only_get(chosen, bound)
         try:
-            with self._selected(replace(stmt, related=()), corrupt) as stream:
-                objects = [self._attach_whole(stmt, bound, obj) for obj in stream]
+            if request is not None:
+                objects = self._by_get(request, bound, stmt, corrupt)
+            else:
+                plain = replace(stmt, related=()) if stmt.related else stmt
+                with self._selected(plain, bound, chosen, corrupt) as stream:
+                    objects = [self._attach_whole(stmt, bound, obj) for obj in stream]
             self._load_related(stmt, objects, corrupt)
         finally:
             corrupt.report()
         return objects
+
+    def _by_get(
+        self, request: GetRows, bound: BoundModel, stmt: Select[Any], corrupt: CorruptRows
+    ) -> list[Any]:
+        """Return the session's objects of a statement that one request for rows by key answers."""
+        self._runtime.open_reads.close_dropped()
+        rows = [row for row in self._runtime.rows(request) if row is not None]
+        objects = selected(iter((rows,)), bound, stmt, corrupt)
+        return [self._attach_whole(stmt, bound, obj) for obj in objects]
 
     def first(self, stmt: Select[T]) -> T | None:
         """Return the first object or value that the statement selects; None if there is none."""
@@ -143,8 +174,10 @@ class Reader:
     def stream(self, stmt: Select[T]) -> Stream[T]:
         """Return an iterator over the objects or values that the statement selects."""
         check_statement(stmt)
+        bound, chosen = self._planned(stmt)
         corrupt = self._corrupt_rows(stmt.model, stmt.corrupt_rule)
-        return self._selected(stmt, corrupt, partial(with_after_load, stmt), reports=True)
+        convert = partial(with_after_load, stmt)
+        return self._selected(stmt, bound, chosen, corrupt, convert, reports=True)
 
     def arrow(self, stmt: Select[Any], batch_rows: int, types: Types) -> Any:
         """Return a `pyarrow.RecordBatchReader` of the results of the statement."""
@@ -231,9 +264,21 @@ class Reader:
         self._state.use(stmt.model, *related)
         return self._state.bound(stmt.model)
 
+    def _planned(self, stmt: Select[Any]) -> tuple[BoundModel, Plan]:
+        """Return the bound model and the plan of a statement that is to be run."""
+        bound, runtime = self._used(stmt), self._runtime
+        # Planning rarely needs a request, and without one it needs nobody who sends it.
+        chosen = offline_result(planned(stmt, bound, runtime.writer))
+        if chosen is None:
+            chosen = runtime.run(planned(stmt, bound, runtime.writer))
+        runtime.show_statement(stmt)
+        return bound, chosen
+
     def _selected(
         self,
         stmt: Select[Any],
+        bound: BoundModel,
+        chosen: Plan,
         corrupt: CorruptRows,
         convert: Callable[[Iterator[Any]], Iterator[Any]] = iter,
         *,
@@ -244,9 +289,7 @@ class Reader:
         The load hooks of related objects are called. The load hooks of the results are not called.
         The rows that `corrupt` leaves out are reported at the end if `reports`.
         """
-        bound, runtime = self._used(stmt), self._runtime
-        chosen = runtime.run(planned(stmt, bound, runtime.writer))
-        runtime.show_statement(stmt)
+        runtime = self._runtime
         read = read_of(stmt, chosen, bound, runtime.writer, corrupt)
         rows, after = read.rows, read.after_report(corrupt) if reports else read.after
         if stmt.related:

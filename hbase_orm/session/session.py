@@ -102,7 +102,7 @@ class Session(ArrowReads, ImmediateWrites):
             MultipleRowsError: The key has a random salt, and several rows have this key.
         """
         refuse_unnamed("session.get", model, values)
-        return self._reader.get_many(model, [key])[0]
+        return self._reader.get(model, key)
 
     def get_many(
         self, model: type[M], keys: Iterable[tuple[Any, ...] | Mapping[str, Any]], /

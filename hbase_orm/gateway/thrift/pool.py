@@ -204,6 +204,9 @@ class Pool(Generic[C]):
         if turn.same is None:
             limit = min(limit, started + self._wait_s)
         with self._lock:
+            slot = self._slot_at_once(turn)
+            if slot is not None:
+                return slot
             self._waiting.append(turn.me)
         while True:
             with self._lock:
@@ -211,6 +214,21 @@ class Pool(Generic[C]):
             if slot is not None:
                 return slot
             self._wait(turn, limit, started)
+
+    def _slot_at_once(self, turn: Turn[C]) -> Slot[C] | None:
+        """Return a free slot if no other turn waits; None if the turn must queue."""
+        self._refuse_closed()
+        if self._waiting:
+            return None
+        self._drop_useless()
+        return self._given_to(turn) if self._offer(turn) else None
+
+    def _given_to(self, turn: Turn[C]) -> Slot[C] | None:
+        me = turn.me
+        for slot in self._slots:
+            if slot.turn is me:
+                return slot
+        return None
 
     def _slot_of(self, turn: Turn[C]) -> Slot[C] | None:
         """Return the slot that was given to the turn; None if the turn must wait."""
@@ -221,7 +239,7 @@ class Pool(Generic[C]):
                 "the connection that opened the scanner is closed or expired",
                 fix="open a new scanner after the last key seen",
             )
-        return next((slot for slot in self._slots if slot.is_held_by(turn)), None)
+        return self._given_to(turn)
 
     def _serve(self) -> None:
         """Give free slots to the waiting turns, in the order of their arrival."""
@@ -240,7 +258,7 @@ class Pool(Generic[C]):
 
         It can also stop waiting if its only suitable slot (`turn.same`) is gone.
         """
-        if any(slot.is_held_by(turn) for slot in self._slots):
+        if self._given_to(turn) is not None:
             return True
         slot = self._choose(turn) if turn.same is None else self._the_same(turn.same)
         if slot is not None:
@@ -255,7 +273,9 @@ class Pool(Generic[C]):
         if not candidates and not (turn.is_spread and has_room):
             candidates = free
         # Prefer the connection used last, so that surplus connections become old and are closed.
-        for slot in sorted(candidates, key=lambda each: (len(each.scanners), -each.used)):
+        if len(candidates) > 1:
+            candidates.sort(key=lambda each: (len(each.scanners), -each.used))
+        for slot in candidates:
             if slot.connection.is_usable():
                 return slot
             self._drop(slot)
@@ -302,7 +322,8 @@ class Pool(Generic[C]):
                     slot.idle_since = self._clock()
                     slot.used = next(self._uses)
             turn.is_over = True  # from here on it is free
-            self._forget(turn.me)
+            if self._waiting:
+                self._forget(turn.me)
             self._serve()
 
     def _forget(self, waiting: ref[Turn[C]]) -> None:

@@ -18,6 +18,7 @@ from hbase_orm.gateway.base import Feature
 from hbase_orm.gateway.thrift.answer_sizes import (
     FIRST_ROWS,
     MOST_ROWS,
+    Kind,
     Portion,
     caching_results,
     portions,
@@ -25,6 +26,8 @@ from hbase_orm.gateway.thrift.answer_sizes import (
 from hbase_orm.gateway.thrift.decoding.answers import LIST, STRUCT, Many, check_count
 from hbase_orm.gateway.thrift.decoding.incoming import GarbledAnswerError
 from hbase_orm.gateway.thrift.decoding.row_answers import read_rows
+from hbase_orm.gateway.thrift.encoding.get_row import get_row_call
+from hbase_orm.gateway.thrift.encoding.put_rows import put_rows_call
 from hbase_orm.gateway.thrift.gateway import (
     Call,
     ThriftGateway,
@@ -34,7 +37,6 @@ from hbase_orm.gateway.thrift.gateway import (
 )
 from hbase_orm.gateway.thrift.handshake import ThriftConnection
 from hbase_orm.gateway.thrift.pool import Address
-from hbase_orm.gateway.thrift.put_rows import put_rows_call
 from hbase_orm.gateway.thrift.scan_bounds import ScanBounds
 from hbase_orm.gateway.thrift.thrift1_admin import ADMIN_CALLS
 from hbase_orm.gateway.thrift.wire import HBASE1, CheckedClient, Line, unsendable
@@ -182,10 +184,11 @@ def _get_rows(client: Any, operation: GetRows) -> list[Row | None]:
         raise needs_thrift2("a read from a timestamp on", operation)
     if operation.is_timeline:
         raise needs_thrift2("a timeline read", operation)
+    if len(operation.keys) == 1 and operation.before_ms is None and client.line.is_binary:
+        return [_get_row(client, operation)]
     columns = whole_families(operation.columns)
     by_key: dict[bytes, Row] = {}
-    kind = ("get", operation.table, operation.columns)
-    portion = Portion(client.sizes, kind, first=FIRST_ROWS, most=MOST_ROWS)
+    portion = Portion(client.sizes, _kind_of(operation), first=FIRST_ROWS, most=MOST_ROWS)
     for keys in portions(operation.keys, portion):
         # A single key uses the call for one row. For a disabled table, the call for several never
         # answers.
@@ -199,6 +202,28 @@ def _get_rows(client: Any, operation: GetRows) -> list[Row | None]:
             raise GarbledAnswerError(message)
         by_key.update((row.key, row) for row in rows)
     return [by_key.get(key) for key in operation.keys]
+
+
+def _get_row(client: Any, operation: GetRows) -> Row | None:
+    """Return the row of the only key, by a request of which only the key is encoded each time."""
+    (key,) = operation.keys
+    try:
+        method, arguments = get_row_call(operation.table, key, operation.columns)
+    except TypeError as exc:
+        raise unsendable("getRow") from exc
+    rows: list[Row] = client.call_encoded(method, arguments, has_few_rows=True)
+    if not rows:
+        return None
+    if len(rows) > 1 or rows[0].key != key:
+        message = "a row that was not requested"
+        raise GarbledAnswerError(message)
+    client.sizes.note(_kind_of(operation), client.answer_bytes)
+    return rows[0]
+
+
+def _kind_of(operation: GetRows) -> Kind:
+    """Return the kind of a read by key, under which the sizes of rows are known."""
+    return ("get", operation.table, operation.columns)
 
 
 def _reader(

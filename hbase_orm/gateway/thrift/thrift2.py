@@ -24,6 +24,7 @@ from hbase_orm.gateway.thrift.decoding.answers import LIST, STRUCT, Many, check_
 from hbase_orm.gateway.thrift.decoding.decoded import DecodedValue
 from hbase_orm.gateway.thrift.decoding.incoming import GarbledAnswerError
 from hbase_orm.gateway.thrift.decoding.row_answers import DecodedResult, read_results
+from hbase_orm.gateway.thrift.encoding.put_stamped_rows import put_multiple_arguments
 from hbase_orm.gateway.thrift.gateway import (
     Call,
     ThriftGateway,
@@ -32,7 +33,6 @@ from hbase_orm.gateway.thrift.gateway import (
 )
 from hbase_orm.gateway.thrift.handshake import ThriftConnection
 from hbase_orm.gateway.thrift.pool import Address
-from hbase_orm.gateway.thrift.put_stamped_rows import put_multiple_arguments
 from hbase_orm.gateway.thrift.scan_bounds import ScanBounds, server_bounds
 from hbase_orm.gateway.thrift.thrift2_admin import ADMIN_CALLS
 from hbase_orm.gateway.thrift.wire import HBASE2, CheckedClient, Line, unsendable

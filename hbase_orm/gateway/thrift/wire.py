@@ -8,13 +8,10 @@ is *in step* if every request has been answered. A connection that is not in ste
 
 from __future__ import annotations
 
-import os
-import socket
 import struct
 import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 from thriftpy2.protocol import TBinaryProtocol, TCompactProtocol
@@ -23,8 +20,10 @@ from thriftpy2.transport import TBufferedTransport, TFramedTransport, TTransport
 
 from hbase_orm.errors import RejectedError
 from hbase_orm.gateway.thrift.answer_sizes import AnswerSizes
+from hbase_orm.gateway.thrift.deadline_socket import DeadlineSocket
 from hbase_orm.gateway.thrift.decoding.incoming import Incoming
 from hbase_orm.gateway.thrift.decoding.protocols import READERS
+from hbase_orm.gateway.thrift.decoding.row_answers import usual_rows
 from hbase_orm.gateway.thrift.interfaces import HBASE1, HBASE2, NEEDED
 from hbase_orm.gateway.thrift.wire_style import WireStyle
 
@@ -33,7 +32,6 @@ __all__ = [
     "HBASE2",
     "OUT_OF_STEP",
     "CheckedClient",
-    "DeadlineSocket",
     "Line",
     "WireStyle",
     "unsendable",
@@ -47,6 +45,7 @@ SEQUENCE_IDS = 2**31 - 1
 
 # A call in the binary protocol: version 1 and the message's kind, then the length of its name.
 _BINARY_CALL = 0x8001_0000 | TMessageType.CALL
+_BINARY_REPLY = 0x8001_0000 | TMessageType.REPLY
 _MESSAGE = struct.Struct(">II")
 _INT32 = struct.Struct(">i")
 
@@ -62,121 +61,6 @@ OUT_OF_STEP = frozenset(
 
 _TRANSPORTS: dict[str, Any] = {"buffered": TBufferedTransport, "framed": TFramedTransport}
 _PROTOCOLS: dict[str, Any] = {"binary": TBinaryProtocol, "compact": TCompactProtocol}
-
-
-class DeadlineSocket:
-    """A TCP socket of a client with a deadline: a point in time, not a timeout for each step.
-
-    A socket's own timeout starts again with every byte, so a gateway that sends single bytes could
-    block a call forever. Here each send and receive has only the time that is left until
-    `deadline`.
-
-    Attributes:
-        deadline: The time at which calls give up, in the clock's seconds.
-    """
-
-    def __init__(self, host: str, port: int, clock: Callable[[], float]) -> None:
-        """Store the address; nothing is sent."""
-        self.sock: socket.socket | None = None
-        self.deadline = 0.0
-        self._peer = (host, port)
-        self._clock = clock
-        self._pid = os.getpid()
-
-    def is_open(self) -> bool:
-        """Return whether the socket was opened and not yet closed."""
-        return self.sock is not None
-
-    def open(self) -> None:
-        """Connect; try every address of the host, with one deadline for all.
-
-        Raises:
-            OSError: No address accepts the connection in time.
-        """
-        host, port = self._peer
-        places = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-        for left, (family, kind, protocol, _, place) in zip(
-            range(len(places), 0, -1), places, strict=True
-        ):
-            try:
-                # One address that does not answer leaves time for those after it.
-                self.sock = self._connected(family, kind, protocol, place, share=left)
-            except OSError:
-                if left == 1:
-                    raise
-            else:
-                return
-
-    def _connected(
-        self, family: int, kind: int, protocol: int, place: Any, *, share: int
-    ) -> socket.socket:
-        sock = socket.socket(family, kind, protocol)
-        try:
-            sock.settimeout(self._remaining_s() / share)
-            sock.connect(place)
-            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-        except BaseException:
-            sock.close()
-            raise
-        return sock
-
-    def read(self, size: int) -> bytes:
-        """Return at least one and at most `size` bytes.
-
-        Raises:
-            TTransportException: The peer closed the connection.
-            TimeoutError: The deadline passed.
-        """
-        data = self._armed().recv(size)
-        if not data:
-            raise TTransportException(
-                TTransportException.END_OF_FILE, "the gateway closed the connection"
-            )
-        return data
-
-    def write(self, data: bytes) -> None:
-        """Send all of `data`, or raise an error."""
-        self._armed().sendall(data)
-
-    def flush(self) -> None:
-        """Do nothing, because `write` sends everything immediately."""
-
-    def is_quiet(self) -> bool:
-        """Return whether the socket is open on both sides, and no byte has arrived."""
-        if self.sock is None:
-            return False
-        try:
-            self.sock.setblocking(False)
-            self.sock.recv(1, socket.MSG_PEEK)
-        except BlockingIOError:
-            return True
-        except OSError:
-            return False
-        return False
-
-    def close(self) -> None:
-        """Close the socket; in a forked child, close only the child's handle."""
-        sock, self.sock = self.sock, None
-        if sock is None:
-            return
-        if os.getpid() == self._pid:
-            # The gateway notices even when a forked child still holds a copy of the handle.
-            with suppress(OSError):
-                sock.shutdown(socket.SHUT_RDWR)
-        sock.close()
-
-    def _armed(self) -> socket.socket:
-        if self.sock is None:
-            raise TTransportException(TTransportException.NOT_OPEN, "the connection is closed")
-        self.sock.settimeout(self._remaining_s())
-        return self.sock
-
-    def _remaining_s(self) -> float:
-        remaining_s = self.deadline - self._clock()
-        if remaining_s <= 0:
-            raise TimeoutError("the deadline passed")
-        return remaining_s
 
 
 class Line:
@@ -240,19 +124,26 @@ class Line:
         self._send(method, arguments)
         return self._end(method, result)
 
-    def exchange_encoded(self, method: str, arguments: bytes, result: Any) -> Any:
+    def exchange_encoded(
+        self, method: str, arguments: bytes, result: Any, *, has_few_rows: bool = False
+    ) -> Any:
         """Send one request whose arguments are already encoded in the binary protocol.
 
         The line must be `is_binary`. The result and the errors are the same as for `exchange`.
+
+        Args:
+            method: The method.
+            arguments: Its encoded arguments.
+            result: The empty struct for the answer.
+            has_few_rows: Whether the answer is rows of Thrift1, which arrive at once as a rule.
         """
         self._begin()
-        name = method.encode()
-        head = _MESSAGE.pack(_BINARY_CALL, len(name)) + name + _INT32.pack(self._sequence_id)
+        head = _head(_BINARY_CALL, method) + _INT32.pack(self._sequence_id)
         if self._style.transport == "framed":
             head = _INT32.pack(len(head) + len(arguments)) + head
         # Nothing waits in the transport's buffer: it is emptied with every request.
         self.socket.write(head + arguments)
-        return self._end(method, result)
+        return self._end(method, result, has_few_rows=has_few_rows)
 
     def _begin(self) -> None:
         if not self.is_in_step:
@@ -262,8 +153,13 @@ class Line:
         self.is_in_step = False
         self._sequence_id = self._sequence_id % SEQUENCE_IDS + 1
 
-    def _end(self, method: str, result: Any) -> Any:
-        answer = self._receive(method, result)
+    def _end(self, method: str, result: Any, *, has_few_rows: bool = False) -> Any:
+        self._incoming.begin()
+        if has_few_rows and self._took_rows(method, result):
+            answer = result
+        else:
+            answer = self._receive(method, result)
+        self._incoming.end()
         if isinstance(answer, TApplicationException):
             self.is_in_step = answer.type not in OUT_OF_STEP
             raise answer
@@ -285,8 +181,7 @@ class Line:
         self.transport.flush()
 
     def _receive(self, method: str, result: Any) -> Any:
-        incoming, reader = self._incoming, self._reader
-        incoming.begin()
+        reader = self._reader
         name, kind, sequence_id = reader.message_begin()
         if sequence_id != self._sequence_id:
             raise TApplicationException(
@@ -301,9 +196,24 @@ class Line:
                 TApplicationException.INVALID_MESSAGE_TYPE, "the received message is not an answer"
             )
         made = TApplicationException() if kind == TMessageType.EXCEPTION else result
-        answer = reader.read_struct(made)
-        incoming.end()
-        return answer
+        return reader.read_struct(made)
+
+    def _took_rows(self, method: str, result: Any) -> bool:
+        """Read an answer of the usual form in one step; return whether it has this form.
+
+        If not, nothing of it was read.
+        """
+        head = _head(_BINARY_REPLY, method) + _INT32.pack(self._sequence_id)
+        self._incoming.need(1)
+        result.success = usual_rows(self._reader, head)
+        return result.success is not None
+
+
+@cache
+def _head(version_and_kind: int, method: str) -> bytes:
+    """Return the bytes of a message in the binary protocol before its sequence id."""
+    name = method.encode()
+    return _MESSAGE.pack(version_and_kind, len(name)) + name
 
 
 class CheckedClient:
@@ -355,10 +265,16 @@ class CheckedClient:
         result_type = self._results.get(method) or getattr(service, f"{method}_result")
         return self._outcome(self.line.exchange(method, arguments, result_type()))
 
-    def call_encoded(self, method: str, arguments: bytes) -> Any:
-        """Call a method whose arguments are already encoded in the binary protocol."""
-        result_type = self._results.get(method) or getattr(self._service, f"{method}_result")
-        return self._outcome(self.line.exchange_encoded(method, arguments, result_type()))
+    def call_encoded(self, method: str, arguments: bytes, *, has_few_rows: bool = False) -> Any:
+        """Call a method whose arguments are already encoded in the binary protocol.
+
+        `has_few_rows` means that the answer is rows of Thrift1, which arrive at once as a rule.
+        """
+        result = (self._results.get(method) or getattr(self._service, f"{method}_result"))()
+        line = self.line
+        return self._outcome(
+            line.exchange_encoded(method, arguments, result, has_few_rows=has_few_rows)
+        )
 
     def _outcome(self, result: Any) -> Any:
         value = getattr(result, "success", None)

@@ -14,7 +14,7 @@ from hbase_orm import Engine, Family, Key, Model, Salt, codecs, key, rowkey, sel
 from hbase_orm.binding.runtime import Runtime
 from hbase_orm.binding.url import EngineOptions
 from hbase_orm.gateway.memory.gateway import MemoryGateway
-from hbase_orm.ops import OpenScanner, Operation
+from hbase_orm.ops import GetRows, OpenScanner, Operation
 from tests.support.recording import RecordsRequests
 
 R = TypeVar("R")
@@ -94,3 +94,36 @@ def test_a_session_opens_all_buckets_of_a_statement_at_once() -> None:
             found = session.all(select(Salted).allow_full_scan())
 
     assert [obj.n for obj in found] == list(range(9))
+
+
+class AnswersLate(RecordsRequests):
+    """Lets time pass before it answers the next get."""
+
+    def __init__(self) -> None:
+        super().__init__(MemoryGateway())
+        self.now_s = 0.0
+        self.delays_s: list[float] = []
+
+    def execute(self, operation: Operation[R], /) -> R:
+        if isinstance(operation, GetRows) and operation.table == "salted" and self.delays_s:
+            self.now_s += self.delays_s.pop()
+        return super().execute(operation)
+
+
+@pytest.mark.parametrize(("delay_s", "gets"), [(1.0, 1), (1_000.0, 2)])
+def test_an_answer_that_came_after_the_lease_is_read_again(delay_s: float, gets: int) -> None:
+    gateway = AnswersLate()
+    engine = Engine(gateway, EngineOptions(scheme="memory"))
+    engine.create_tables(Salted)
+    engine._runtime = Runtime(gateway, parallel=1, monotonic_s=lambda: gateway.now_s)
+    with engine.session() as session:
+        session.add(Salted(n=1))
+        session.flush()
+        session.get(Salted, n=1)
+        gateway.requests.clear()
+        gateway.delays_s = [delay_s]
+
+        assert session.get(Salted, n=1) is not None
+
+    sent = [each for each in gateway.requests if isinstance(each, GetRows)]
+    assert [each.table for each in sent].count("salted") == gets

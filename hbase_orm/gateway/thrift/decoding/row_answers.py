@@ -40,6 +40,10 @@ _MAP = struct.Struct(">B2xBBI").unpack_from
 _TEXT_HEAD_BYTES: Final = 7
 _MAP_HEAD_BYTES: Final = 9
 _STAMP_BYTES: Final = 12
+_LIST_HEAD_BYTES: Final = 8
+
+_ROWS_FIELD: Final = b"\x0f\x00\x00\x0c"  # field 0 of a result: a list of structs
+_STOP_BYTE: Final = b"\x00"
 
 _MOST_OTHERS: Final = 128
 """How many rows, at most, are read cell by cell before the pattern is tried again."""
@@ -77,6 +81,30 @@ def read_rows(reader: AnswerReader, size: int, depth: int) -> list[Row]:
         elif len(rows) == before:
             # A row of many bytes, or with more fields than usual.
             rows.append(_read_row(reader, depth))
+    return rows
+
+
+def usual_rows(reader: AnswerReader, head: bytes) -> list[Row] | None:
+    """Return the rows of an answer that has arrived completely and has only rows of a usual form.
+
+    None for any other answer; then nothing of it was read.
+
+    Args:
+        reader: The reader, at the beginning of the answer.
+        head: The expected bytes of the answer before its result.
+    """
+    if not isinstance(reader, BinaryReader):
+        return None
+    incoming, taker = reader.incoming, reader.row_takers.current
+    data, start = incoming.data, len(head) + _LIST_HEAD_BYTES
+    if taker is None or not data.startswith(head + _ROWS_FIELD) or len(data) <= start:
+        return None
+    (size,) = _LENGTH(data, start - 4)
+    rows: list[Row] = []
+    end = taker.take(data, start, size, rows)
+    if len(rows) != size or data[end:] != _STOP_BYTE:
+        return None
+    incoming.position = len(data)
     return rows
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -60,6 +61,7 @@ class _Client:
     """Notes every call and answers from `answers`, by method."""
 
     answer_bytes = 100
+    line = SimpleNamespace(is_binary=False)  # so that every request is a call of a method
 
     def __init__(self, **answers: Any) -> None:
         self.sizes = AnswerSizes()

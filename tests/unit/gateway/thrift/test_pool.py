@@ -637,7 +637,7 @@ def _in_child(check: Callable[[], bool]) -> bool:
 FORKING = """
 import gc, os, socket, sys, time
 from hbase_orm.gateway.thrift.pool import Address, Pool
-from hbase_orm.gateway.thrift.wire import DeadlineSocket
+from hbase_orm.gateway.thrift.deadline_socket import DeadlineSocket
 
 class Line(DeadlineSocket):
     def set_deadline(self, deadline):

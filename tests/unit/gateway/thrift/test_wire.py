@@ -22,10 +22,11 @@ from hbase_orm.errors import (
     RetryableError,
 )
 from hbase_orm.gateway.base import Gateway, execute_within
+from hbase_orm.gateway.thrift.deadline_socket import DeadlineSocket
 from hbase_orm.gateway.thrift.pool import Address
 from hbase_orm.gateway.thrift.thrift1 import Thrift1Gateway
 from hbase_orm.gateway.thrift.thrift2 import Thrift2Gateway
-from hbase_orm.gateway.thrift.wire import DeadlineSocket, WireStyle
+from hbase_orm.gateway.thrift.wire import WireStyle
 from hbase_orm.ops import GetRows, ListTables
 from tests.fault.doubles import (
     LOOPBACK,

@@ -10,7 +10,7 @@ import pytest
 from hbase_orm.gateway.thrift.decoding.answers import MAX_DEPTH
 from hbase_orm.gateway.thrift.decoding.incoming import CHUNK_BYTES, Incoming
 from hbase_orm.gateway.thrift.decoding.protocols import BinaryReader
-from hbase_orm.gateway.thrift.decoding.row_answers import DecodedResult, read_rows
+from hbase_orm.gateway.thrift.decoding.row_answers import DecodedResult, read_rows, usual_rows
 from hbase_orm.ops import Cell, Row, StaleRow
 
 STOP = b"\x00"
@@ -103,3 +103,62 @@ def test_a_row_of_many_bytes_is_read_among_others() -> None:
     answer = row(b"r1", b"x") + row(b"r2", large) + row(b"r3", b"z")
 
     assert [each.cells[b"d:a"].value for each in rows_in(answer, 3)] == [b"x", large, b"z"]
+
+
+# --- answers of a usual form ----------------------------------------------------------------------
+
+HEAD = b"head of the message"
+ROWS = b"\x0f\x00\x00\x0c"
+
+
+def result(rows: bytes, count: int) -> bytes:
+    return HEAD + ROWS + struct.pack(">i", count) + rows + STOP
+
+
+def usual(answer: bytes) -> tuple[list[Row] | None, int]:
+    """Return the rows that are read in one step, and how many bytes were read.
+
+    The reader has met such rows before: without the compiled reader it has to learn them.
+    """
+    incoming = Incoming(BytesIO(answer), is_framed=False)
+    incoming.begin()
+    incoming.need(1)
+    reader = BinaryReader(incoming, {})
+    if reader.row_takers.current is None:
+        many = [Row(b"r%d" % number, {b"d:a": Cell(b"x", 7)}) for number in range(100)]
+        for _ in range(10):
+            reader.row_takers.note(many)
+    return usual_rows(reader, HEAD), incoming.position
+
+
+def test_a_usual_answer_is_read_in_one_step() -> None:
+    answer = result(row(b"r1", b"x") + row(b"r2", b"y"), 2)
+
+    expected = [Row(b"r1", {b"d:a": Cell(b"x", 7)}), Row(b"r2", {b"d:a": Cell(b"y", 7)})]
+    assert usual(answer) == (expected, len(answer))
+
+
+def test_an_answer_without_rows_is_usual() -> None:
+    assert usual(result(b"", 0)) == ([], len(result(b"", 0)))
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"other" + result(row(b"r1", b"x"), 1),
+        HEAD + b"\x0c" + result(row(b"r1", b"x"), 1)[len(HEAD) + 1 :],
+        result(row(b"r1", b"x"), 2),
+        result(row(b"r1", b"x"), 2**31 - 1),
+        result(row(b"r1", b"x"), -1),
+        result(row(b"r1", b"x") + row(b"r2", b"x"), 1),
+        result(row(b"r1", b"x", TEXT_4), 1),
+        result(row(b"r1", b"x"), 1) + STOP,
+        result(row(b"r1", b"x"), 1)[:-1] + TEXT_4 + STOP,
+        *(result(row(b"r1", b"x"), 1)[:count] for count in range(1, 74)),
+    ],
+)
+def test_nothing_is_read_of_any_other_answer(answer: bytes) -> None:
+    whole = result(row(b"r1", b"x"), 1)
+    assert len(whole) == 74
+
+    assert usual(answer) == (None, 0)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import chain, repeat
 
-from hbase_orm.gateway.thrift.put_rows import INT64, LENGTHS, RowPieces
+from hbase_orm.gateway.thrift.encoding.put_rows import INT64, LENGTHS, RowPieces
 from hbase_orm.ops import PutStampedRows, StampedRows
 
 # Type and number of a field; a struct ends with a byte 0.

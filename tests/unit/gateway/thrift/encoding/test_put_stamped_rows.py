@@ -11,7 +11,7 @@ import thriftpy2.transport
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hbase_orm.gateway.thrift.put_stamped_rows import put_multiple_arguments
+from hbase_orm.gateway.thrift.encoding.put_stamped_rows import put_multiple_arguments
 from hbase_orm.gateway.thrift.wire import HBASE2
 from hbase_orm.ops import PutStampedRows, StampedRows
 

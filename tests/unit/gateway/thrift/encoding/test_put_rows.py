@@ -16,8 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hbase_orm.errors import RejectedError
+from hbase_orm.gateway.thrift.encoding.put_rows import put_rows_call
 from hbase_orm.gateway.thrift.pool import Address
-from hbase_orm.gateway.thrift.put_rows import put_rows_call
 from hbase_orm.gateway.thrift.thrift1 import Thrift1Gateway
 from hbase_orm.gateway.thrift.wire import HBASE1, WireStyle
 from hbase_orm.ops import ListTables, PutRows
