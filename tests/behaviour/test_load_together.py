@@ -6,6 +6,7 @@ what it had added is not sent. `tests/integration/test_killed_loaders.py` kills 
 
 from __future__ import annotations
 
+import time
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -130,10 +131,12 @@ def test_a_loader_that_is_cut_off_keeps_the_table_closed_for_its_lease_only(
     lost, other = Program(engine), Program(engine)
     load = lost.load().__enter__()
     load.add_all(orders(model, 1, 2, 3))  # two are sent
+    while engine.session().get(model, number=2) is None:
+        time.sleep(0.01)
+    lost.cut_off()
 
     with other.load() as rest:
         rest.add_all(orders(model, 4, 5))
-        lost.cut_off()
     opened = engine.table_state(model)
     lost.connect_again()
     with pytest.raises(FlushError) as refused:
