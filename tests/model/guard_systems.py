@@ -206,7 +206,7 @@ LOAD_COVERING_MOVED = System(
 LOAD_COVERING_AGAIN = System(
     "a load whose entries repeat a column, the same load again, and a write",
     {},
-    (LOAD, replace(LOAD, clock_ms=50), Worker({**B, **Y}, clock_ms=20)),
+    (LOAD, replace(LOAD, kind="last load", clock_ms=50), Worker({**B, **Y}, clock_ms=20)),
     losses=0,
     is_covering=True,
     is_new=True,
@@ -223,6 +223,7 @@ LOADS_TOGETHER = System(
     losses=0,
     is_composite=True,
     is_new=True,
+    at_least=28_000,
 )
 LOAD_COVERING_DELETE = System(
     "a load whose entries repeat a column, and a delete",

@@ -269,9 +269,9 @@ NO_TOMBSTONES: Final = Break("told", attempts, "newest_timestamp", told_without_
 CLOCK_ALONE: Final = Break("growing", attempts, "next_timestamp", clock_alone)
 WRITE_WHILE_LOADING: Final = Break("LOADING", CatalogView, "permit", permit_always)
 LOADED_ROWS_FIRST: Final = Break("R1", loading, "load_in_order", rows_of_a_load_first)
-LOADED_ENTRIES_OPENED_BY_THE_FIRST: Final = Break("last", systems, "finish_loading", open_at_once)
-LOADERS_NOT_WATCHED: Final = Break("lease", systems.WaitsForLoaders, "is_dead", dead_at_once)
-BELIEVED_EARLY: Final = Break("flag", loading, "load_in_order", verify_before_a_row_is_loaded)
+LOADED_ENTRIES_BELIEVED_EARLY: Final = Break(
+    "flag", loading, "load_in_order", verify_before_a_row_is_loaded
+)
 OPENED_BY_THE_FIRST: Final = Break("last", systems, "finish_loading", open_at_once)
 LOADERS_NOT_WATCHED: Final = Break("lease", systems.WaitsForLoaders, "is_dead", dead_at_once)
 BELIEVED_EARLY: Final = Break("flag", guard, "entries_then_row", verify_before_the_change)

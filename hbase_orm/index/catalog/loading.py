@@ -111,7 +111,7 @@ def begin_loading(
     *,
     now_ms: int,
     nonce: bytes,
-    check: Callable[[CatalogEntry], None] | None = None,
+    check: Callable[[CatalogEntry], object] | None = None,
 ) -> Protocol[CatalogEntry]:
     """Start a load of a new table, or join the load of other programs; return the table's entry.
 
@@ -134,6 +134,8 @@ def begin_loading(
 
     def edit(entry: CatalogEntry | None) -> CatalogEntry:
         there = known(table, entry)
+        if check is not None:
+            check(there)
         if there.state is TableState.NEW:
             there = replace(there, load=LoadTicket(now_ms, nonce, there.epoch))
         elif there.state is not TableState.LOADING:
@@ -147,8 +149,6 @@ def begin_loading(
             raise CorruptRowError(
                 "the catalog shows the table as LOADING, but names no load", table=table
             )
-        if check is not None:
-            check(there)
         return replace(there, state=TableState.LOADING, loaders=(*_others(there, loader), loader))
 
     return (yield from change_entry(table, edit))

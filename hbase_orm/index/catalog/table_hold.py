@@ -63,9 +63,9 @@ def take_hold(
         if entry is None:
             return CatalogEntry(1, TableState.EXCLUSIVE, hold=replace(hold, before=None))
         if _is_load_abandoned(seen, entry) and lease_s:
-            opened = replace(entry, epoch=next_epoch(entry.epoch), loaders=())
-            held = replace(hold, before=TableState.READABLE)
-            return replace(opened, state=TableState.EXCLUSIVE, hold=held)
+            ended = replace(entry, epoch=next_epoch(entry.epoch), loaders=())
+            opens_it = replace(hold, before=TableState.READABLE)
+            return replace(ended, state=TableState.EXCLUSIVE, hold=opens_it)
         if entry.hold is None:
             refuse_exclusive_state(table, entry)
             held = replace(entry, hold=hold).with_state(entry.state)
