@@ -35,6 +35,7 @@ class Runtime(Runner):
     """Runs protocols, and holds what all sessions of an engine share. Threads may share it.
 
     Attributes:
+        timeout_s: The time limit of a request to a gateway, in seconds; 0 in memory.
         clock: The clock for timestamps of writes and for waits for HBase's clock.
         writer: The object through which all writes are sent.
         row_locks: The locks of rows, for threads that change the same row.
@@ -61,6 +62,7 @@ class Runtime(Runner):
         monotonic_s: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
         lease_s: float = LEASE_S,
+        timeout_s: float = 0.0,
     ) -> None:
         """Prepare the runtime; nothing is sent.
 
@@ -79,6 +81,7 @@ class Runtime(Runner):
             monotonic_s: A clock for leases and waits.
             sleep: A function that waits a number of seconds.
             lease_s: The time for which a catalog entry may be used after it was read, in seconds.
+            timeout_s: The time limit of a request to a gateway; 0 in memory.
         """
         super().__init__(
             gateway,
@@ -88,6 +91,7 @@ class Runtime(Runner):
             sleep=sleep,
             lease_s=lease_s,
         )
+        self.timeout_s = timeout_s
         self.open_reads = OpenReads()
         self.row_locks = RowLocks()
         self.corrupt_rows = CorruptRowCount(on_corrupt)

@@ -19,7 +19,7 @@ from hbase_orm.cli.model_arguments import IndexTargets, one_index, several_index
 from hbase_orm.cli.named_models import labels
 from hbase_orm.cli.parameters import INSTANT
 from hbase_orm.cli.progress import WaitLines, build_progress, compared_lines
-from hbase_orm.index_admin.admin import GATEWAY_TIMEOUT_S
+from hbase_orm.index.catalog.lease import GATEWAY_TIMEOUT_S
 from hbase_orm.model import Model
 from hbase_orm.session import Engine, IndexStatus, Verification, connect
 

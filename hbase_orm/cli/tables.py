@@ -129,7 +129,7 @@ def release(model: type[Model]) -> None:
     """Release a table that a killed program used exclusively, so that programs can write it again.
 
     The command watches the program's entry in the catalog for one lease. If the program still runs,
-    the table is not released.
+    the table is not released. A table whose load was killed is opened without the rest of its rows.
     """
     waits = WaitLines("it is certain that no program uses the table")
     with connect(settings().require_url()) as engine, engine.exclusive(model, on_wait=waits):

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from datetime import datetime
-from typing import Final, Literal
+from typing import Literal
 
 from hbase_orm.binding.bound_model import BoundModel
 from hbase_orm.binding.exclusive_tables import ExclusiveUse
@@ -19,6 +19,7 @@ from hbase_orm.index.catalog.entry import (
     CatalogIndex,
     IndexState,
 )
+from hbase_orm.index.catalog.lease import GATEWAY_TIMEOUT_S
 from hbase_orm.index.catalog.refused_writes import refuse_moving
 from hbase_orm.index.entries.index_entries import base_key_of
 from hbase_orm.index.upkeep.compare import FOREVER_MS, TimeSpan
@@ -49,9 +50,6 @@ from hbase_orm.ops import Protocol, RenewTimeLimit, ask
 from hbase_orm.ops.waits import OnWait
 from hbase_orm.schema import Index
 from hbase_orm.writing.options import MAX_TIMESTAMP_MS, check_number, check_pace
-
-GATEWAY_TIMEOUT_S: Final = 1200.0
-"""How long a gateway repeats a request by itself: HBase's hbase.client.operation.timeout."""
 
 
 def _silent(_: object) -> None:

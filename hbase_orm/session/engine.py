@@ -76,6 +76,7 @@ class Engine(IndexAdmin, TableAdmin, LiveTables):
             defers_clean_up=options.clean_up == "deferred",
             on_corrupt=options.on_corrupt,
             lease_s=options.lease_s,
+            timeout_s=0.0 if options.scheme == "memory" else options.timeout_s,
             now_ms=now_ms,
         )
         self._dictionaries = Dictionaries(

@@ -14,6 +14,7 @@ from typing import Any, Never, Self, TypeVar
 
 from hbase_orm.binding.bound_model import BoundModel
 from hbase_orm.binding.runtime import Runtime
+from hbase_orm.index.catalog.lease import GATEWAY_TIMEOUT_S
 from hbase_orm.model import Model
 from hbase_orm.model.refusals import refuse_unnamed
 from hbase_orm.ops import Protocol
@@ -344,35 +345,36 @@ class Session(ArrowReads, ImmediateWrites):
         insert_only: bool = False,
         parallel: int | None = None,
         progress: Progress | None = None,
+        gateway_timeout_s: float = GATEWAY_TIMEOUT_S,
     ) -> Bulk:
         """Return a bulk writer, which writes any number of rows in constant memory.
 
-        It takes objects to put, by `add` and `add_all`, and rows to delete, by `delete` and
-        `delete_row`.
+        It takes objects to put (`add`, `add_all`) and rows to delete (`delete`, `delete_row`).
 
-        A bulk writer can be used in one `with` block only: outside of the block `add` raises
-        `QueryError`. The threads of the bulk writer start when the `with` block begins.
+        It can be used in one `with` block only, which starts its threads: outside of the block
+        `add` raises `QueryError`.
 
         Args:
             batch_rows: The largest number of rows in one request; a request also ends at about 2
                 MiB of cells.
             insert_only: Whether the caller knows that all rows are new. Without indexes nothing is
                 checked. With indexes each row is checked, and an existing row raises
-                `DuplicateRowError`. But a table with indexes that was never written is loaded
-                in plain batches that include the guards. In such a load, load each row only once,
-                and from one process at a time. A second row with the same key raises
-                `DuplicateRowError` only while the first one is being written. Later it is not
-                detected, and the row may lack index entries. To resume an interrupted load, load
-                the same rows again. Rows cannot be deleted.
+                `DuplicateRowError`. But a table with indexes that was never written is loaded in
+                plain batches with guards, also by several processes together; the last one to end
+                opens it. Load each row once: a second one raises `DuplicateRowError` only while the
+                first one is sent; later it may lack index entries. To resume an interrupted load,
+                load the same rows again. Rows cannot be deleted.
             parallel: The largest number of batches that are sent in parallel, each on its own
                 connection. None means 6 for a load in plain batches (see `insert_only`), else 3.
                 With 1, each batch is sent after the answer to the batch before it.
             progress: A function that is called in this thread after each batch with a `FlushReport`
                 of the rows written so far. An exception that it raises ends the bulk.
+            gateway_timeout_s: How long a load waits at its end for requests of loads of the table
+                that were killed; see `engine.build_index`.
 
         Raises:
             QueryError: `batch_rows` or `parallel` is not a positive integer.
-            ConfigurationError: The session is closed.
+            ConfigurationError: The session is closed, or `gateway_timeout_s` is out of range.
         """
         self._state.refuse_closed()
         return Bulk(
@@ -388,6 +390,7 @@ class Session(ArrowReads, ImmediateWrites):
             insert_only=insert_only,
             parallel=parallel,
             progress=progress,
+            gateway_timeout_s=gateway_timeout_s,
         )
 
 

@@ -18,7 +18,7 @@ from hbase_orm.binding.url import EngineOptions
 from hbase_orm.errors import FeatureMissingError, TableNotFoundError
 from hbase_orm.gateway.base import Feature
 from hbase_orm.index.catalog.catalog import read_cells
-from hbase_orm.index_admin.admin import GATEWAY_TIMEOUT_S
+from hbase_orm.index.catalog.lease import GATEWAY_TIMEOUT_S
 from hbase_orm.model import Model
 from hbase_orm.model.declare.placement import base_of
 from hbase_orm.ops import Protocol, RenewTimeLimit, ask

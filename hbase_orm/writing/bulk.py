@@ -19,6 +19,7 @@ from hbase_orm.binding.protocol import refuse_without_guards
 from hbase_orm.binding.runtime import Runtime
 from hbase_orm.errors import QueryError, RowKeyError, ValidationError
 from hbase_orm.gateway.helper_threads import Team
+from hbase_orm.index.catalog.lease import GATEWAY_TIMEOUT_S
 from hbase_orm.model import Model, check_key_arguments
 from hbase_orm.model.refusals import refuse_unnamed
 from hbase_orm.objects.ownership import refuse_foreign, refuse_incomplete
@@ -71,10 +72,12 @@ class Bulk(BulkSending):
         insert_only: bool,
         parallel: int | None = None,
         progress: Progress | None = None,
+        gateway_timeout_s: float = GATEWAY_TIMEOUT_S,
     ) -> None:
         """Prepare the bulk writer; nothing is sent.
 
         Raises:
+            ConfigurationError: `gateway_timeout_s` is out of range.
             QueryError: `batch_rows` or `parallel` is not a positive integer.
         """
         super().__init__(
@@ -85,6 +88,7 @@ class Bulk(BulkSending):
             insert_only=insert_only,
             parallel=parallel,
             progress=progress,
+            gateway_timeout_s=gateway_timeout_s,
         )
         self._session = session
         self._used: set[type[Model]] = set()
@@ -330,6 +334,7 @@ class Bulk(BulkSending):
                 self._settle()
         finally:
             self._threads.close()
+            self._give_up_loads()
 
     def _finish(self) -> None:
         try:

@@ -7,17 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final, Self
 from typing import Protocol as Interface
 
 from hbase_orm.binding.bound_model import BoundModel
-from hbase_orm.binding.maintained_indexes import check_indexes, maintained_table
+from hbase_orm.binding.maintained_indexes import maintained_table
 from hbase_orm.binding.table_creation.existing_tables import has_cells
+from hbase_orm.binding.table_load import TableLoad
 from hbase_orm.binding.table_writer import TableWriter
-from hbase_orm.errors import ConflictError, GatewayError, HBaseORMError
+from hbase_orm.errors import CatalogLeaseError, ConflictError, GatewayError, HBaseORMError
 from hbase_orm.gateway.checks import CELL_OVERHEAD_BYTES
-from hbase_orm.index.catalog import catalog
-from hbase_orm.index.catalog.entry import TableState
+from hbase_orm.index.catalog.catalog import read_entry
+from hbase_orm.index.catalog.entry import CatalogEntry, TableState
+from hbase_orm.index.catalog.loaders import TableLoader
+from hbase_orm.index.catalog.loading import begin_loading
 from hbase_orm.index.entries.targets import MARKER_VALUE, GuardedTable, RowChange
 from hbase_orm.index.protocol.load import (
     FlatLoad,
@@ -87,9 +91,14 @@ class LoadSender:
     later by another one.
     """
 
-    ticket: LoadTicket
+    part: TableLoad
     target: GuardedTable
     flattener: None = None
+
+    @property
+    def ticket(self) -> LoadTicket:
+        """The ticket of the load in progress."""
+        return self.part.ticket
 
     def item(self, write: RowWrite) -> tuple[RowWrite, LoadedRow]:
         """Return a write, and the mutations that load its row, index entries and guard."""
@@ -98,7 +107,8 @@ class LoadSender:
     def send(self, items: Sequence[tuple[RowWrite, LoadedRow]], /) -> Protocol[FlushOutcome]:
         """Send a batch."""
         writes, rows = self.writes(items), [row for _, row in items]
-        return _failures_of(load_rows(writes[0].bound.schema.table, rows), lambda: writes)
+        loading = load_rows(writes[0].bound.schema.table, rows, self.part.permit)
+        return _failures_of(loading, lambda: writes)
 
     def writes(self, items: Sequence[tuple[RowWrite, LoadedRow]], /) -> Sequence[RowWrite]:
         """Return the writes of a batch."""
@@ -228,12 +238,13 @@ class FlatLoadSender:
     """Sends flat rows of a table that is being loaded, with their entries and guards."""
 
     flattener: RowFlattener
+    part: TableLoad
     load: FlatLoad
 
     @property
     def ticket(self) -> LoadTicket:
         """The ticket of the load in progress."""
-        return self.load.ticket
+        return self.part.ticket
 
     def item(self, obj: Model, key: bytes) -> tuple[KeyedRow, int] | None:
         """Return an object's flat row with the keys of its index entries, and its size in bytes.
@@ -250,7 +261,8 @@ class FlatLoadSender:
 
     def send(self, items: Sequence[KeyedRow], /) -> Protocol[FlushOutcome]:
         """Send a batch."""
-        return _failures_of(self.load.load(items), lambda: self.writes(items))
+        loading = self.load.load(items, self.part.permit)
+        return _failures_of(loading, lambda: self.writes(items))
 
     def writes(self, items: Sequence[KeyedRow], /) -> Sequence[RowWrite]:
         """Return the writes of a batch."""
@@ -272,24 +284,27 @@ def _failures_of(
     outcome = FlushOutcome()
     try:
         yield from sending
-    except GatewayError as error:
+    except (GatewayError, CatalogLeaseError) as error:
         outcome.record_failure(writes(), error)
     return outcome
 
 
 @dataclass(frozen=True, slots=True)
 class BegunLoad:
-    """The ticket of a load, and the table with the indexes that the load writes."""
+    """This program's part in a load, and the table with the indexes that the load writes."""
 
-    ticket: LoadTicket
+    part: TableLoad
     target: GuardedTable
 
 
-def begin_load(bound: BoundModel, writer: TableWriter) -> Protocol[BegunLoad | None]:
-    """Begin or resume a load of a model's table; return None if the table cannot be loaded.
+def begin_load(
+    bound: BoundModel, writer: TableWriter, loader: TableLoader
+) -> Protocol[CatalogEntry | None]:
+    """Begin or join a load of a model's table; return None if the table cannot be loaded.
 
-    A table can be loaded if it is new and empty, or if a load of it was interrupted. The model must
-    have guards and no unique index. If a table cannot be loaded, rows are written as by a flush.
+    A table can be loaded if it is new and empty, if other programs load it, or if a load of it was
+    interrupted. The model must have guards and no unique index. If a table cannot be loaded, rows
+    are written as by a flush.
 
     Raises:
         SchemaError: The model's indexes differ from those in the catalog.
@@ -299,19 +314,20 @@ def begin_load(bound: BoundModel, writer: TableWriter) -> Protocol[BegunLoad | N
     if not bound.tables.is_only:
         return None  # its rows have guards only while rows of another table move to it
     context, table = writer.guard_context, bound.schema.table
-    entry = yield from catalog.read_entry(table)
-    if entry is not None:
-        check_indexes(bound, entry)
-        if entry.state is TableState.NEW and (yield from has_cells(table)):
-            return None  # rows were copied into it: a load would leave their entries
-    begin = catalog.begin_loading(table, now_ms=context.now_ms(), nonce=context.nonce())
+    entry = yield from read_entry(table)
+    if entry is not None and entry.state is TableState.NEW and (yield from has_cells(table)):
+        return None  # rows were copied into it: a load would leave their entries
+    begin = begin_loading(
+        table,
+        loader,
+        now_ms=context.now_ms(),
+        nonce=context.nonce(),
+        check=partial(maintained_table, bound),
+    )
     try:
-        ticket = yield from begin
+        return (yield from begin)
     except ConflictError:
         return None  # guarded writers are at work: each row is checked
-    if entry is None:
-        raise AssertionError(table)  # a table that the catalog does not know is not loaded
-    return BegunLoad(ticket, maintained_table(bound, entry))
 
 
 def senders_of(
@@ -329,9 +345,10 @@ def senders_of(
         return WriteSender(writer), flat_rows
     if load is None:
         return WriteSender(writer), None
-    ticket, target = load.ticket, load.target
-    any_row = LoadSender(ticket, target)
+    part, target = load.part, load.target
+    ticket = part.ticket
+    any_row = LoadSender(part, target)
     flattener = RowFlattener.of(bound, constants(target, ticket))
     if flattener is None:
         return any_row, None
-    return any_row, FlatLoadSender(flattener, FlatLoad(target, ticket, flattener.columns))
+    return any_row, FlatLoadSender(flattener, part, FlatLoad(target, ticket, flattener.columns))

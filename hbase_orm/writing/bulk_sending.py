@@ -12,15 +12,24 @@ from contextlib import suppress
 from typing import Any, Final
 
 from hbase_orm.binding.bound_model import BoundModel
+from hbase_orm.binding.maintained_indexes import maintained_table
 from hbase_orm.binding.runtime import Runtime
-from hbase_orm.errors import DuplicateRowError, RowKeyError, ValidationError
+from hbase_orm.binding.table_load import TableLoad
+from hbase_orm.errors import (
+    ConnectionLostError,
+    DuplicateRowError,
+    HBaseORMError,
+    RowKeyError,
+    ValidationError,
+)
 from hbase_orm.gateway.helper_threads import Team
-from hbase_orm.index.catalog.catalog import finish_loading
+from hbase_orm.index.catalog.lease import GATEWAY_TIMEOUT_S
 from hbase_orm.model import Model
 from hbase_orm.writing.bulk_block import BulkBlock, check_positive
 from hbase_orm.writing.bulk_buffers import SentBatch, TableBuffer, TableBuffers
-from hbase_orm.writing.bulk_senders import FlatSender, begin_load, senders_of
+from hbase_orm.writing.bulk_senders import BegunLoad, FlatSender, begin_load, senders_of
 from hbase_orm.writing.flush_outcome import Failure, FlushOutcome, FlushReport
+from hbase_orm.writing.options import check_pace
 from hbase_orm.writing.row_write import RowWrite
 
 IN_FLIGHT: Final = 3
@@ -50,12 +59,15 @@ class BulkSending:
         insert_only: bool,
         parallel: int | None = None,
         progress: Progress | None = None,
+        gateway_timeout_s: float = GATEWAY_TIMEOUT_S,
     ) -> None:
         """Start without rows; nothing is sent.
 
         Raises:
+            ConfigurationError: `gateway_timeout_s` is out of range.
             QueryError: `batch_rows` or `parallel` is not a positive integer.
         """
+        check_pace(None, gateway_timeout_s)
         check_positive(batch_rows=batch_rows, parallel=IN_FLIGHT if parallel is None else parallel)
         self.report = FlushReport()
         self._runtime = runtime
@@ -66,6 +78,9 @@ class BulkSending:
         self._buffers = TableBuffers(batch_rows)
         self._parallel = parallel
         self._progress = progress
+        timeout_s = runtime.timeout_s
+        self._held_s = timeout_s and timeout_s + gateway_timeout_s  # 0 in memory
+        self._loads: list[TableLoad] = []
         self._flat: dict[type[Model], tuple[TableBuffer, FlatSender]] = {}
         self._current: tuple[TableBuffer, Any] | None = None
         self._unnumbered: deque[Model] = deque()
@@ -104,7 +119,7 @@ class BulkSending:
         under_way = False
         for sent in self._under_way:
             under_way |= key in sent.rows and sent.buffer.table == buffer.table
-        if buffer.sender.ticket is not None and (waiting or under_way):
+        if (waiting or under_way) and buffer.sender.ticket is not None:
             raise DuplicateRowError(
                 "the load has the same row twice",
                 table=buffer.table,
@@ -125,13 +140,15 @@ class BulkSending:
             self._submit(buffer)
         self._settle()
         self._refuse_failed()
-        loads = {
-            buffer.table: buffer.sender.ticket
-            for buffer in self._buffers
-            if buffer.sender.ticket is not None
-        }
-        for table, ticket in loads.items():
-            self._runtime.run(finish_loading(table, ticket))
+        while self._loads:
+            self._loads[0].finish()
+            del self._loads[0]
+
+    def _give_up_loads(self) -> None:
+        """End the loads that were not finished, because an error has ended the bulk writer."""
+        lost = [e for _, e in self._failed.unknown if not _is_answered(e)]
+        while self._loads:
+            self._loads.pop().give_up(is_settled=not lost)
 
     def _finish_earlier(self, buffer: TableBuffer, keys: Sequence[bytes]) -> None:
         """Send the waiting writes of these rows of a table, and wait for their answers.
@@ -153,10 +170,8 @@ class BulkSending:
 
     def _new_buffer(self, bound: BoundModel) -> TableBuffer:
         """Create the buffers of a model; return the buffer for rows that are not flat."""
-        writer, load = self._runtime.writer, None
-        if self._insert_only:
-            load = self._runtime.run(begin_load(bound, writer))
-        any_row, flat_rows = senders_of(bound, load, writer)
+        load = self._begin_load(bound) if self._insert_only else None
+        any_row, flat_rows = senders_of(bound, load, self._runtime.writer)
         buffer = TableBuffer(bound, any_row)
         self._buffers.add(buffer)
         if flat_rows is not None:
@@ -164,6 +179,15 @@ class BulkSending:
             self._buffers.add(flat_buffer)
             self._flat[bound.model] = flat_buffer, flat_rows
         return buffer
+
+    def _begin_load(self, bound: BoundModel) -> BegunLoad | None:
+        part = TableLoad(self._runtime, bound.schema.table, self._held_s)
+        entry = self._runtime.run(begin_load(bound, self._runtime.writer, part.loader))
+        if entry is None:
+            return None
+        part.start(entry)
+        self._loads.append(part)
+        return BegunLoad(part, maintained_table(bound, entry))
 
     def _submit(self, buffer: TableBuffer) -> None:
         if not buffer.batch:
@@ -229,3 +253,8 @@ class BulkSending:
             bound = bound.with_table_of(obj.__dict__)
             key = bound.keys.known_of(obj) or b""
         return RowWrite(bound, None, key, "put")
+
+
+def _is_answered(error: Exception) -> bool:
+    """Return whether a gateway has answered with this error, so that no request is under way."""
+    return isinstance(error, HBaseORMError) and not isinstance(error, ConnectionLostError)

@@ -173,7 +173,7 @@ LOAD_AND_WRITE = System(
 LOAD_AGAIN = System(
     "a load, the same load again, and a write",
     {},
-    (LOAD, replace(LOAD, clock_ms=50), Worker(B, clock_ms=20)),
+    (LOAD, replace(LOAD, kind="last load", clock_ms=50), Worker(B, clock_ms=20)),
     losses=0,
     is_composite=True,
     is_new=True,
@@ -206,11 +206,24 @@ LOAD_COVERING_MOVED = System(
 LOAD_COVERING_AGAIN = System(
     "a load whose entries repeat a column, the same load again, and a write",
     {},
-    (LOAD, replace(LOAD, clock_ms=50), Worker({**B, **Y}, clock_ms=20)),
+    (LOAD, replace(LOAD, kind="last load", clock_ms=50), Worker({**B, **Y}, clock_ms=20)),
     losses=0,
     is_covering=True,
     is_new=True,
     at_least=34_000,
+)
+LOADS_TOGETHER = System(
+    "two loads of different rows, and a write of a row of the first",
+    {},
+    (
+        LOAD,
+        Worker(AX, "last load", clock_ms=50, row=SECOND),
+        Worker(B, clock_ms=20),
+    ),
+    losses=0,
+    is_composite=True,
+    is_new=True,
+    at_least=28_000,
 )
 LOAD_COVERING_DELETE = System(
     "a load whose entries repeat a column, and a delete",
@@ -512,6 +525,7 @@ SYSTEMS: Final = (
     LOAD_COVERING_MOVED,
     LOAD_COVERING_AGAIN,
     LOAD_COVERING_DELETE,
+    LOADS_TOGETHER,
     BACKFILL,
     BACKFILL_BOTH,
     BACKFILL_DELETE,

@@ -21,10 +21,10 @@ from hbase_orm.index.catalog.catalog import (
     CATALOG_COLUMN,
     CATALOG_TABLE,
     CatalogView,
-    begin_loading,
-    finish_loading,
 )
 from hbase_orm.index.catalog.entry import IndexState
+from hbase_orm.index.catalog.loaders import TableLoader
+from hbase_orm.index.catalog.loading import LoaderWatch, begin_loading, finish_loading
 from hbase_orm.index.catalog.registration import register
 from hbase_orm.index.entries.targets import (
     GUARD_COLUMN,
@@ -96,7 +96,8 @@ class Worker:
 
     Attributes:
         puts: What a write puts; an "extend" puts it behind what the row has.
-        kind: A change, a repair pass, a verification that repairs or not, the load of a new table, the backfill of a row,
+        kind: A change, a repair pass, a verification that repairs or not, the load of a new table, one that
+            waits for other loads and then opens the table, the backfill of a row,
             one that only puts entries, what a build does once no unaware writer is left, a build
             by a program that uses the table exclusively, a put or a delete by a program that knows no guards, the entry of a table that the catalog has
             lost, a major compaction, one that keeps no tombstones though the index needs them, or
@@ -113,6 +114,7 @@ class Worker:
             "verify",
             "verify and repair",
             "load",
+            "last load",
             "extend",
             "reindex",
             "plain backfill",
@@ -138,7 +140,7 @@ class Worker:
 
     @property
     def writes(self) -> bool:
-        return self.kind in {"put", "insert", "delete", "replace", "load", "extend"}
+        return self.kind in {"put", "insert", "delete", "replace", "load", "last load", "extend"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +154,8 @@ class System:
         is_built: Whether the index is new: the rows before have no entries, and must have them
             once they were reindexed.
         settled: What ended before the others began, one after the other.
-        keeps_promise: Whether an exclusive build begins when no request is under way.
+        keeps_promise: Whether an exclusive build begins, and the last load opens the table, when no request
+            is under way.
         is_lost: Whether the catalog has lost the table, whose row has a guard of its third epoch.
         stale_claim: A value that the second row has claimed, crashed, and never shown.
         tries: How often a write, and a claim of a value, begins again: where two rows fence each
@@ -223,7 +226,10 @@ def protocol(  # noqa: C901, PLR0911, PLR0912  # one return a kind of worker
         case "verify and repair":
             return verify(bench, own, MIN_AGE_MS)
         case "load":
-            return load(bench, worker, own)
+            return load(bench, worker, own, SeesLoaders(f"{number}"))
+        case "last load":
+            waits = LeasesEnd(other_loads(system, number), is_quiet=system.keeps_promise)
+            return load(bench, worker, own, WaitsForLoaders(f"{number}", waits))
         case "compact":
             # A covering index keeps its tombstones: see `binding.table_creation.model_tables`.
             return step(Compact((bench.index.table,) if system.is_covering else ()))
@@ -290,12 +296,46 @@ def plain_backfill(bench: Bench, own: GuardContext) -> Protocol[None]:
         yield from ask_with_retry(put, own.retries)
 
 
-def load(bench: Bench, worker: Worker, own: GuardContext) -> Protocol[None]:
-    table = bench.target.table
-    ticket = yield from begin_loading(table, now_ms=worker.clock_ms, nonce=own.nonce())
-    loaded = guarded_load(bench.target, RowChange(worker.row, worker.puts), ticket)
+class SeesLoaders(LoaderWatch):
+    """What a load sees that the others outlive: they renew themselves, as long as they run."""
+
+    def __init__(self, own_id: str) -> None:
+        super().__init__(own_id, lambda: 0.0, 1.0, 0.0)
+
+    def is_running(self, loader: TableLoader) -> bool:
+        return loader.id != self.own_id
+
+
+class WaitsForLoaders(LoaderWatch):
+    """What a load sees that outlives the others: no renewal, until none of them can act."""
+
+    def __init__(self, own_id: str, until: LeasesEnd) -> None:
+        super().__init__(own_id, lambda: 0.0, 1.0, 0.0)
+        self._until = until
+        self._has_waited = False
+
+    def is_dead(self, loader: TableLoader) -> bool:
+        return self._has_waited and loader.id != self.own_id
+
+    def wait(self, table: str, others: Sequence[TableLoader]) -> Protocol[None]:
+        del table, others
+        yield from ask(self._until)
+        self._has_waited = True
+
+
+def other_loads(system: System, number: int) -> tuple[int, ...]:
+    """Return the places of the other loads; `number` counts from 1."""
+    places = enumerate(system.workers)
+    return tuple(n for n, each in places if "load" in each.kind and n != number - 1)
+
+
+def load(bench: Bench, worker: Worker, own: GuardContext, watch: LoaderWatch) -> Protocol[None]:
+    table, loader = bench.target.table, TableLoader(watch.own_id)
+    entry = yield from begin_loading(table, loader, now_ms=worker.clock_ms, nonce=own.nonce())
+    assert entry.load is not None
+    loaded = guarded_load(bench.target, RowChange(worker.row, worker.puts), entry.load)
     yield from as_a_gateway_repeats(load_rows(table, [loaded]), own)
-    yield from finish_loading(table, ticket)
+    yield from finish_loading(table, entry.load, watch)
 
 
 def as_a_gateway_repeats(steps: Protocol[None], own: GuardContext) -> Protocol[None]:

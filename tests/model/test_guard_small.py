@@ -67,6 +67,8 @@ BREAKS = (
     (broken.NO_TOMBSTONES, systems.NO_GUARD),
     (broken.WRITE_WHILE_LOADING, systems.LOAD_AND_WRITE),
     (broken.LOADED_ROWS_FIRST, systems.LOAD_AND_WRITE),
+    (broken.OPENED_BY_THE_FIRST, systems.LOADS_TOGETHER),
+    (broken.LOADERS_NOT_WATCHED, systems.LOADS_TOGETHER),
     (broken.LOADED_ENTRIES_BELIEVED_EARLY, systems.LOAD_COVERING),
     (broken.BELIEVED_EARLY, systems.COVERING),
     (broken.BELIEVED_TOO_LONG, systems.COVERING),
@@ -110,6 +112,11 @@ def test_a_backfill_that_fences_nobody_misses_what_an_unaware_writer_does_in_fou
     )
 
     assert steps_to_harm(unfenced, "a row has no entry") == 4
+
+
+def test_a_load_that_does_not_wait_for_gateways_misses_what_a_killed_one_has_under_way() -> None:
+    with pytest.raises(pytest.fail.Exception, match="a row has no entry"):
+        explore(replace(systems.LOADS_TOGETHER, keeps_promise=False))
 
 
 @pytest.mark.parametrize(

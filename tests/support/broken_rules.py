@@ -11,7 +11,10 @@ from types import ModuleType
 from typing import Any, Final
 
 from hbase_orm.errors import GatewayError
-from hbase_orm.index.catalog.catalog import CatalogView
+from hbase_orm.index.catalog.catalog import CatalogView, change_entry
+from hbase_orm.index.catalog.entry import CatalogEntry, TableState
+from hbase_orm.index.catalog.loaders import TableLoader
+from hbase_orm.index.catalog.loading import LoaderWatch
 from hbase_orm.index.entries.guard_cell import GuardCell
 from hbase_orm.index.entries.targets import GUARD_COLUMN, Entry, GuardContext, GuardedTable
 from hbase_orm.index.protocol import attempt as attempts
@@ -20,6 +23,7 @@ from hbase_orm.index.protocol import fence as fencing
 from hbase_orm.index.protocol import guarded_write as guard
 from hbase_orm.index.protocol import load as loading
 from hbase_orm.index.protocol.attempt import Attempt
+from hbase_orm.index.protocol.load import LoadTicket
 from hbase_orm.index.upkeep import build_pages as late
 from hbase_orm.index.upkeep.build_pages import LatePage
 from hbase_orm.index_admin import catch_up
@@ -33,7 +37,7 @@ from hbase_orm.ops import (
     RowMutation,
     ask,
 )
-from tests.model import builds
+from tests.model import builds, systems
 from tests.support.replays import V1
 
 ORIGINAL_GUARD_CHANGES: Final = attempts.guard_changes
@@ -193,16 +197,33 @@ def rows_of_a_load_first(
     entries: Sequence[Operation[None]],
     data: Operation[None],
     verified: Sequence[Operation[None]],
+    permit: Callable[[], None],
 ) -> Protocol[None]:
-    yield from ORIGINAL_LOAD((), data, (*entries, *verified))
+    yield from ORIGINAL_LOAD((), data, (*entries, *verified), permit)
 
 
 def verify_before_a_row_is_loaded(
     entries: Sequence[Operation[None]],
     data: Operation[None],
     verified: Sequence[Operation[None]],
+    permit: Callable[[], None],
 ) -> Protocol[None]:
-    yield from ORIGINAL_LOAD((*entries, *verified), data, ())
+    yield from ORIGINAL_LOAD((*entries, *verified), data, (), permit)
+
+
+def open_at_once(table: str, ticket: LoadTicket, watch: LoaderWatch) -> Protocol[CatalogEntry]:
+    del ticket, watch
+
+    def opened(entry: CatalogEntry | None) -> CatalogEntry:
+        assert entry is not None
+        return replace(entry, state=TableState.READABLE, loaders=())
+
+    return (yield from change_entry(table, opened))
+
+
+def dead_at_once(watch: LoaderWatch, loader: TableLoader) -> bool:
+    del watch, loader
+    return True
 
 
 def late_rows_not_moving(*args: Any, **options: Any) -> Protocol[LatePage]:
@@ -251,6 +272,8 @@ LOADED_ROWS_FIRST: Final = Break("R1", loading, "load_in_order", rows_of_a_load_
 LOADED_ENTRIES_BELIEVED_EARLY: Final = Break(
     "flag", loading, "load_in_order", verify_before_a_row_is_loaded
 )
+OPENED_BY_THE_FIRST: Final = Break("last", systems, "finish_loading", open_at_once)
+LOADERS_NOT_WATCHED: Final = Break("lease", systems.WaitsForLoaders, "is_dead", dead_at_once)
 BELIEVED_EARLY: Final = Break("flag", guard, "entries_then_row", verify_before_the_change)
 BELIEVED_TOO_LONG: Final = Break("flag", attempts, "entries_to_put", put_new_entries_alone)
 NO_OWNER_FENCE: Final = Break("owner's fence", claims, "fence_owner", no_owner_fence)

@@ -41,6 +41,7 @@ RUNS_PROTOCOLS = {
     "execute.meter": "a gateway around another one, which counts",
     "binding.clean_up": "deletes what was put off, on a thread of its own",
     "binding.exclusive_tables": "takes and releases tables, and renews on a thread of its own",
+    "binding.table_load": "renews a load on a thread of its own, and ends it",
     "session.engine": "verbs of the engine",
     "session.thrift_gateways": "asks the gateways of a new engine whether they answer",
     "index_admin.admin": "verbs of the engine",

@@ -13,7 +13,7 @@ from hbase_orm.cli.frame import Command, answer, note, settings
 from hbase_orm.cli.migration_commands.folder import scripts
 from hbase_orm.cli.migration_commands.plan_table import plan_as_json, plan_lines
 from hbase_orm.cli.migration_commands.progress import Waits, shown_steps
-from hbase_orm.index_admin.admin import GATEWAY_TIMEOUT_S
+from hbase_orm.index.catalog.lease import GATEWAY_TIMEOUT_S
 from hbase_orm.migrate import (
     Current,
     Direction,

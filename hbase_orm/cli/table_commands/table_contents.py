@@ -14,7 +14,7 @@ from hbase_orm.cli.model_arguments import several_models
 from hbase_orm.cli.parameters import INSTANT
 from hbase_orm.cli.progress import NO_OLD_ENTRY, WorkLines
 from hbase_orm.errors import SchemaDriftError
-from hbase_orm.index_admin.admin import GATEWAY_TIMEOUT_S
+from hbase_orm.index.catalog.lease import GATEWAY_TIMEOUT_S
 from hbase_orm.model import Model
 from hbase_orm.model.declare.placement import base_of
 from hbase_orm.record.notation import key_notation

@@ -6,6 +6,7 @@ A table has one of these states:
 
 - `NEW`: the table was created, and not written yet.
 - `LOADING`: one load writes it in plain batches that include guards. Other writers are refused.
+  Several programs may take part in the load (`index.catalog.loading`).
 - `READABLE`: all programs may write it. The first writer changes a new table to this state, so a
   load and a writer never use it at the same time.
 - `TRUNCATING`: the table is being emptied. Writers are refused, and queries use no index.
@@ -36,7 +37,6 @@ from typing import Final, TypeVar
 from hbase_orm.errors import (
     CatalogLeaseError,
     ConflictError,
-    CorruptRowError,
     SchemaError,
     TableNotFoundError,
 )
@@ -44,7 +44,6 @@ from hbase_orm.index.catalog.differences import refuse_other_row_key
 from hbase_orm.index.catalog.entry import CatalogEntry, TableState
 from hbase_orm.index.catalog.lease import LEASE_S
 from hbase_orm.index.catalog.refused_writes import refuse_guarded_writes
-from hbase_orm.index.protocol.load import LoadTicket
 from hbase_orm.ops import (
     CheckAndMutate,
     FamilyDescriptor,
@@ -140,58 +139,6 @@ def refuse_differences(
         "no program needs with 'hbase-orm index drop'; drop a changed index and build it "
         "again",
     )
-
-
-def begin_loading(table: str, *, now_ms: int, nonce: bytes) -> Protocol[LoadTicket]:
-    """Start a load of a new table, or return the ticket of an interrupted load.
-
-    The ticket has the timestamp and the nonce of everything that the load writes. So a load that is
-    repeated with the same rows writes the same cells and duplicates nothing.
-
-    An interrupted load cannot be distinguished from a load that another process is running. So load
-    a table from one process at a time. Repeat a load only after the earlier process ended.
-
-    Raises:
-        ConflictError: The table is not new, so other programs may be writing it.
-        CatalogLeaseError: The catalog has no entry for the table.
-    """
-
-    def edit(entry: CatalogEntry | None) -> CatalogEntry:
-        there = known(table, entry)
-        if there.state is TableState.LOADING:
-            return there
-        if there.state is not TableState.NEW:
-            raise ConflictError(
-                "only a table without any earlier writes can be loaded without checks",
-                table=table,
-                state=there.state.value,
-                fix="write the rows without load, or drop the table and create it again",
-            )
-        ticket = LoadTicket(now_ms, nonce, there.epoch)
-        return replace(there, state=TableState.LOADING, load=ticket)
-
-    entry = yield from change_entry(table, edit)
-    if entry.load is None:
-        raise CorruptRowError(
-            "the catalog shows the table as LOADING, but names no load", table=table
-        )
-    return entry.load
-
-
-def finish_loading(table: str, ticket: LoadTicket) -> Protocol[CatalogEntry]:
-    """Open a loaded table for guarded writes, after every batch was acknowledged.
-
-    Raises:
-        ConflictError: The catalog has no record of this load.
-    """
-
-    def edit(entry: CatalogEntry | None) -> CatalogEntry:
-        there = known(table, entry)
-        if there.load != ticket:
-            raise ConflictError("the catalog has no record of this load", table=table, load=ticket)
-        return replace(there, state=TableState.READABLE)
-
-    return (yield from change_entry(table, edit))
 
 
 def open_for_writes(table: str) -> Protocol[CatalogEntry]:

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from hbase_orm.errors import CorruptRowError, SchemaError
 from hbase_orm.index.catalog.entry_details import has_same_codes, same_declaration
+from hbase_orm.index.catalog.loaders import TableLoader, load_of, stored_load
 from hbase_orm.index.catalog.move_phases import CatalogMove
 from hbase_orm.index.entries.guard_cell import MAX_EPOCH
 from hbase_orm.index.protocol.load import LoadTicket
@@ -51,7 +52,7 @@ class TableState(Enum):
 HOW_TO_FINISH: Final[Mapping[TableState, str]] = MappingProxyType(
     {
         TableState.LOADING: "wait for the load to finish; run an interrupted load again to finish "
-        "it",
+        "it, or run 'hbase-orm tables release' to open the table without the rest of its rows",
         TableState.TRUNCATING: "wait until the table is truncated; call engine.truncate_tables, or "
         "run 'hbase-orm tables truncate', to finish an interrupted truncation",
     }
@@ -165,6 +166,7 @@ class CatalogEntry:
         hold: The exclusive use of the table in the state EXCLUSIVE; None in every other state.
         move: The table's part in a move of rows to another table, also when it has ended; None if
             there was none.
+        loaders: The programs that load the table, in the state LOADING.
     """
 
     epoch: int
@@ -175,6 +177,7 @@ class CatalogEntry:
     is_recorded: bool = False
     hold: TableHold | None = None
     move: CatalogMove | None = None
+    loaders: tuple[TableLoader, ...] = ()
 
     def differing(self, declared: Mapping[str, str]) -> list[str]:
         """Return the names of the indexes that a program declares differently from the catalog.
@@ -259,12 +262,10 @@ class CatalogEntry:
 
     def encode(self) -> bytes:
         """Return this entry as JSON, the value of its cell in the catalog."""
-        load = self.load and {"t": self.load.timestamp_ms, "nonce": self.load.nonce.hex()}
         content: dict[str, Any] = {
             "version": LWW_FORMAT_VERSION if self.is_lww else FORMAT_VERSION,
             "epoch": self.epoch,
-            "state": self.state.value,
-            "load": load,
+            **stored_load(self.state.value, self.load, self.loaders),
             "indexes": {name: _stored(index) for name, index in sorted(self.indexes.items())},
         }
         if self.is_recorded:
@@ -334,16 +335,15 @@ def _entry_of(content: dict[str, Any]) -> CatalogEntry:
     if make is None:
         message = f"unknown version of the format: {content['version']!r}"
         raise ValueError(message)
-    epoch, load = content["epoch"], content["load"]
-    ticket = load and LoadTicket(load["t"], bytes.fromhex(load["nonce"]), epoch)
+    epoch, (state_value, ticket, loaders) = content["epoch"], load_of(content)
     indexes = {name: make(index) for name, index in content["indexes"].items()}
     is_recorded = content["version"] in {RECORDED_FORMAT_VERSION, MOVING_FORMAT_VERSION}
     is_lww = content["lww"] if is_recorded else content["version"] == LWW_FORMAT_VERSION
-    state = TableState(content["state"])
+    state = TableState(state_value)
     hold = _hold_of(content["hold"]) if state is TableState.EXCLUSIVE else None
     is_moved = content["version"] == MOVING_FORMAT_VERSION
     move = CatalogMove.of(content["move"]) if is_moved else None
-    return CatalogEntry(epoch, state, ticket, indexes, is_lww, is_recorded, hold, move)
+    return CatalogEntry(epoch, state, ticket, indexes, is_lww, is_recorded, hold, move, loaders)
 
 
 def _index_of(stored: dict[str, Any]) -> CatalogIndex:

@@ -10,6 +10,9 @@ watches the hold for one lease. If it is not renewed, the program replaces it, w
 if the first program was only suspended, its permission to write has then expired, and it is refused
 when it reads the catalog again.
 
+A table whose loaders were all killed is taken in the same way: the loaders are watched for one
+lease. After the exclusive use the table is open for writes, without the rest of the load's rows.
+
 A truncation of the program itself sets the state TRUNCATING for the time after `release_hold`, and
 changes it when it has finished. So a truncation that is interrupted during an exclusive use is
 finished by the next one, within another exclusive use or without.
@@ -35,9 +38,12 @@ def take_hold(
 ) -> Protocol[CatalogEntry]:
     """Take a table for exclusive use; return its new entry.
 
-    If another program has the table, this function waits for one lease. Then it takes the table
-    over, unless the other program has renewed its hold in the meantime. In every case, the caller
-    must then wait for one more lease before it relies on the exclusive use.
+    If another program has the table, or programs load it, this function waits for one lease. Then
+    it takes the table over, unless one of them has renewed its hold or its part in the load in the
+    meantime. In every case, the caller must then wait for one more lease before it relies on the
+    exclusive use.
+
+    In memory `lease_s` is 0: no loader can be watched, so the table of a load is not taken.
 
     `on_wait` is called with the seconds that are left of both waits.
 
@@ -45,9 +51,9 @@ def take_hold(
         TableHeldError: Another running program uses the table exclusively.
         ConflictError: The table is being loaded or truncated.
     """
-    entry = yield from read_entry(table)
-    abandoned = None if entry is None else entry.hold
-    if abandoned is not None:
+    seen = yield from read_entry(table)
+    abandoned = None if seen is None else seen.hold
+    if seen is not None and (seen.hold is not None or seen.loaders):
         if on_wait is None:
             yield from ask(Sleep(lease_s))
         else:
@@ -56,6 +62,10 @@ def take_hold(
     def edit(entry: CatalogEntry | None) -> CatalogEntry:
         if entry is None:
             return CatalogEntry(1, TableState.EXCLUSIVE, hold=replace(hold, before=None))
+        if _is_load_abandoned(seen, entry) and lease_s:
+            ended = replace(entry, epoch=next_epoch(entry.epoch), loaders=())
+            opens_it = replace(hold, before=TableState.READABLE)
+            return replace(ended, state=TableState.EXCLUSIVE, hold=opens_it)
         if entry.hold is None:
             refuse_exclusive_state(table, entry)
             held = replace(entry, hold=hold).with_state(entry.state)
@@ -68,6 +78,12 @@ def take_hold(
         return replace(entry, epoch=next_epoch(entry.epoch), hold=taken)
 
     return (yield from change_entry(table, edit))
+
+
+def _is_load_abandoned(seen: CatalogEntry | None, now: CatalogEntry) -> bool:
+    """Return whether a table is being loaded, but no loader has renewed its part since `seen`."""
+    is_load = seen is not None and seen.state is now.state is TableState.LOADING
+    return is_load and seen is not None and seen.loaders == now.loaders
 
 
 def renew_hold(table: str, hold_id: str) -> Protocol[bool]:

@@ -1,19 +1,36 @@
-"""Generates functions that make index entries from flat rows, for loads.
+"""Generates functions that make the index entries of many flat rows, for loads.
 
 They compute the same keys as the functions of `index_entries`, but only for simple indexes. They
-are faster, because they contain the expressions of the codecs.
+are faster: one call makes the keys of a whole batch in one loop, which contains the expressions of
+the codecs.
 
-A generated function returns None for a row with a value that does not fit. The caller then calls
-the general function of `index_entries`, which raises the error.
+A generated function returns None if a value of any row does not fit. The caller then calls the
+general function of `index_entries`, which raises the error.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
 
+from hbase_orm.codecs import Codec
 from hbase_orm.codecs.inline import decode_source
+from hbase_orm.codecs.numbers import (
+    Boolean,
+    Float64,
+    Int8,
+    Int16,
+    Int32,
+    Int64,
+    UInt8,
+    UInt16,
+    UInt32,
+    UInt64,
+)
 from hbase_orm.codecs.source import MISFITS, Scope, literal
+from hbase_orm.codecs.text import Raw, Text
+from hbase_orm.codecs.times import Micros, Millis
 from hbase_orm.ops import longest_row_key_bytes
 from hbase_orm.rowkey import Framing, KeyLayout, Part
 from hbase_orm.rowkey.compiler import part_source
@@ -33,17 +50,32 @@ from hbase_orm.schema import (
 FlatRow = tuple[bytes | None, ...]
 """A row key, followed by a value for each column; None if the row has no such cell."""
 
-KeysOfFlat = Callable[[FlatRow], tuple[bytes, ...] | None]
-"""A function that returns the entry keys of a flat row in one index.
+_INTEGERS: Final = (Int8, Int16, Int32, Int64, UInt8, UInt16, UInt32, UInt64)
+_READS_BACK: Final = frozenset((*_INTEGERS, Boolean, Float64, Micros, Millis, Raw, Text))
+"""Codecs that decode whatever they have encoded, and then encode it ascending or descending."""
 
-It returns None if only the general function of `index_entries` can compute them.
-"""
+
+@dataclass(frozen=True, slots=True)
+class FlatKeys:
+    """Makes the entry keys of flat rows in one index.
+
+    Attributes:
+        of: A function that returns the entry keys of many flat rows, in the order of the rows. A
+            row without an entry is left out. The result is None if only the general function of
+            `index_entries` can compute the keys.
+        fits_all: Whether `of` never returns None for rows whose values were encoded by their
+            codecs, if the key and the values of each row have at most `SURELY_SHORT_BYTES`
+            together. So such rows need no check before they are sent.
+    """
+
+    of: Callable[[Iterable[FlatRow]], list[bytes] | None]
+    fits_all: bool
 
 
 def keys_of_flat(
     schema: TableSchema, index: IndexSchema, columns: Sequence[bytes]
-) -> KeysOfFlat | None:
-    """Return a function that computes the entry keys of flat rows, for a simple index.
+) -> FlatKeys | None:
+    """Return what computes the entry keys of flat rows, for a simple index.
 
     None if no function can be generated. Callers then use the general function of `index_entries`.
 
@@ -63,24 +95,26 @@ def keys_of_flat(
         return None
     scope, lines = entry_lines.scope, [*entry_lines.lines]
     if entry_lines.nones:
-        lines.append(f"if {' or '.join(entry_lines.nones)}: return ()")
+        lines.append(f"if {' or '.join(entry_lines.nones)}: continue")
     lines.append(f"entry = {' + '.join([*filter(None, pieces), 'key'])}")
     if index.salt:
         lines.append(f"entry = {bucket_source('entry', index.salt, 'phoenix', scope)} + entry")
     longest = longest_row_key_bytes(index.table)
-    lines.append(f"if len(entry) <= {longest}: return (entry,)")
+    lines += [f"if len(entry) > {longest}: return None", "add(entry)"]
     scope.values["MISFITS"] = MISFITS
     source = [
-        "def keys(row):",
+        "def keys(rows):",
+        "    entries = []",
+        "    add = entries.append",
         "    try:",
-        "        key = row[0]",
-        *(f"        {line}" for line in lines),
+        "        for row in rows:",
+        "            key = row[0]",
+        *(f"            {line}" for line in lines),
         "    except MISFITS:",
-        "        pass",
-        "    return None",
+        "        return None",
+        "    return entries",
     ]
-    keys: KeysOfFlat = scope.compiled(source, "keys")
-    return keys
+    return FlatKeys(scope.compiled(source, "keys"), entry_lines.fits_all)
 
 
 class _EntryKeyLines:
@@ -92,12 +126,14 @@ class _EntryKeyLines:
         lines: The source lines.
         nones: The source of conditions to test after `lines`. If any of them is true, the row has
             no entry.
+        fits_all: As for `FlatKeys`.
     """
 
     def __init__(self, schema: TableSchema, columns: Sequence[bytes]) -> None:
         self.scope = Scope()
         self.lines: list[str] = []
         self.nones: list[str] = []
+        self.fits_all = True
         self._schema = schema
         self._places = {column: place for place, column in enumerate(columns, 1)}
 
@@ -116,6 +152,7 @@ class _EntryKeyLines:
         data, piece = self.scope.local("data"), self.scope.local("piece")
         self.lines.append(f"{data} = row[{place}]")
         absent, has_null = absent_value_in_entries(column), isinstance(part.codec, OrNone)
+        self.fits_all &= _fits_all(part, column.codec)
         width_bytes = column.codec.width_bytes
         if part.codec == column.codec and width_bytes is not None:  # the same bytes
             present = [
@@ -149,6 +186,7 @@ class _EntryKeyLines:
         cut = _cut(layout, own) or f"{self.scope.bind(part_bytes(layout, own.name), 'cut')}(key)"
         if (own.codec, own.framing) == (part.codec, part.framing):  # the same bytes
             return cut
+        self.fits_all &= _fits_all(part, own.codec)
         data, value = self.scope.local("data"), self.scope.local("value")
         if own.framing is Framing.FIXED:
             read = decode_source(own.codec, data, self.scope)
@@ -156,6 +194,15 @@ class _EntryKeyLines:
             read = f"{self.scope.bind(own.value_of, 'value_of')}({data})"
         self.lines += [f"{data} = {cut}", f"{value} = {read}"]
         return f"({part_source(part, value, self.scope)})"
+
+
+def _fits_all(part: Part, stored: Codec[Any]) -> bool:
+    """Return whether `part` encodes every value that the codec `stored` has encoded."""
+    if isinstance(part.codec, OrNone):
+        part = part.codec.part
+    if part.is_filled or type(stored) not in _READS_BACK:
+        return False
+    return replace(part.codec, desc=False) == replace(stored, desc=False)
 
 
 def _cut(layout: KeyLayout, part: Part) -> str | None:

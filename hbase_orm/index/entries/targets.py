@@ -12,7 +12,7 @@ from enum import Enum
 from typing import Final, Literal, NamedTuple
 
 from hbase_orm.errors import CodecError, ConfigurationError, RowKeyError, ValidationError
-from hbase_orm.index.entries.compiled import KeysOfFlat
+from hbase_orm.index.entries.compiled import FlatKeys
 from hbase_orm.index.entries.guard_cell import ABSENT_NONCE, GuardCell
 from hbase_orm.index.entries.unknown_members import refuse_unknown_code
 from hbase_orm.ops import Cell, MutateRows, Protocol, RetryPolicy
@@ -70,7 +70,7 @@ class IndexTarget:
             in a table whose rows move to another one: claims hold the later key.
         row_of: The inverse of `owner_of`.
         keys_of_flat: `index.entries.compiled.keys_of_flat` for this index: a function that gets the
-            columns of flat rows, and returns a faster `entry_keys` for these rows or None.
+            columns of flat rows, and returns what makes the entry keys of many such rows, or None.
     """
 
     name: str
@@ -83,7 +83,7 @@ class IndexTarget:
     may_have_unknown_values: bool = False
     owner_of: Callable[[bytes], bytes] = field(default=_unchanged, compare=False, repr=False)
     row_of: Callable[[bytes], bytes] = field(default=_unchanged, compare=False, repr=False)
-    keys_of_flat: Callable[[Sequence[bytes]], KeysOfFlat | None] = field(
+    keys_of_flat: Callable[[Sequence[bytes]], FlatKeys | None] = field(
         default=lambda _: None, compare=False, repr=False
     )
 

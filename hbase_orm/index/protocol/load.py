@@ -8,15 +8,15 @@ ticket. So a repeated load writes the same cells again.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache, partial
+from functools import lru_cache
+from itertools import repeat
 from operator import itemgetter
-from typing import cast
 
-from hbase_orm.errors import GatewayError, ValidationError
+from hbase_orm.errors import CatalogLeaseError, GatewayError, ValidationError
 from hbase_orm.index.entries.change_checks import check_change
-from hbase_orm.index.entries.compiled import FlatRow, KeysOfFlat
+from hbase_orm.index.entries.compiled import FlatKeys, FlatRow
 from hbase_orm.index.entries.guard_cell import GuardCell, next_guard
 from hbase_orm.index.entries.targets import (
     ENTRY_COLUMN,
@@ -45,8 +45,8 @@ from hbase_orm.ops import (
     ask_all,
 )
 
-KeyedRow = tuple[FlatRow, tuple[tuple[bytes, ...], ...]]
-"""A flat row, and the keys of its entries in each index."""
+KeyedRow = tuple[FlatRow, tuple[Sequence[bytes], ...]]
+"""A flat row, and the keys of its entries in those indexes that `FlatLoad` checks row by row."""
 
 logger = logging.getLogger(__name__)
 
@@ -126,11 +126,21 @@ def _by_table(batches: Iterable[MutateRows]) -> Mapping[str, tuple[RowMutation, 
     return {batch.table: batch.mutations for batch in batches}
 
 
-def load_rows(table: str, rows: Sequence[LoadedRow]) -> Protocol[None]:
-    """Load rows: first the entries, then the rows, then verify the covering entries."""
+def _always() -> None:
+    """Permit every request."""
+
+
+def load_rows(
+    table: str, rows: Sequence[LoadedRow], permit: Callable[[], None] = _always
+) -> Protocol[None]:
+    """Load rows: first the entries, then the rows, then verify the covering entries.
+
+    `permit` is called before each request, and raises CatalogLeaseError if it may not be sent.
+    """
     entries = _joined(row.entries for row in rows)
     data = MutateRows(table, tuple(row.data for row in rows))
-    yield from load_in_order(entries, data, _joined(row.verified for row in rows))
+    verified = _joined(row.verified for row in rows)
+    yield from load_in_order(entries, data, verified, permit)
 
 
 def _joined(puts: Iterable[Mapping[str, tuple[RowMutation, ...]]]) -> tuple[MutateRows, ...]:
@@ -141,26 +151,36 @@ def load_in_order(
     entries: Sequence[Operation[None]],
     data: Operation[None],
     verified: Sequence[Operation[None]],
+    permit: Callable[[], None],
 ) -> Protocol[None]:
     """Send the requests of a batch in order: entries, then rows, then verifications of entries.
+
+    `permit` is called before each of them, and raises CatalogLeaseError if it may not be sent.
 
     Everything has the load's timestamp, so requests without an answer may be repeated. A failed
     verification raises no error: the entries stay unverified, and queries look up their rows.
     """
     if entries:
+        permit()
         yield from ask_all(entries)
+    permit()
     yield from ask(data)
     if not verified:
         return
     try:
+        permit()
         yield from ask_all(verified)
-    except GatewayError as error:
+    except (GatewayError, CatalogLeaseError) as error:
         logger.warning("index entries of a load are left unverified: %s", error)
 
 
 @dataclass(frozen=True, slots=True)
 class FlatLoad:
     """Loads flat rows into a table with simple indexes.
+
+    The entries of most indexes are made when a batch is sent, for all its rows at once. If values
+    might not fit an index, the entries of each row are made when the row is added, so that an error
+    names this row only. So are covering entries, which are sent again with copies of their row.
 
     Attributes:
         target: The write target of the table.
@@ -171,55 +191,79 @@ class FlatLoad:
     target: GuardedTable
     ticket: LoadTicket
     columns: tuple[bytes, ...]
-    _indexes: tuple[IndexTarget, ...] = field(init=False)
-    _quick: tuple[KeysOfFlat, ...] = field(init=False)
+    _by_batch: tuple[tuple[IndexTarget, FlatKeys], ...] = field(init=False)
+    _by_row: tuple[tuple[IndexTarget, FlatKeys | None], ...] = field(init=False)
     _proof: int = field(init=False)
 
     def __post_init__(self) -> None:
         """Prepare the functions that compute the entries of flat rows."""
         target, set_ = self.target, object.__setattr__
-        set_(self, "_indexes", target.maintained)
-        quick = [index.keys_of_flat(self.columns) for index in target.maintained]
-        ways = zip(quick, target.maintained, strict=True)
-        set_(self, "_quick", tuple([way or partial(self._plainly, index) for way, index in ways]))
+        by_batch: list[tuple[IndexTarget, FlatKeys]] = []
+        by_row: list[tuple[IndexTarget, FlatKeys | None]] = []
+        for index in target.maintained:
+            keys = index.keys_of_flat(self.columns)
+            if keys is not None and keys.fits_all and not index.included:
+                by_batch.append((index, keys))
+            else:
+                by_row.append((index, keys))
+        set_(self, "_by_batch", tuple(by_batch))
+        set_(self, "_by_row", tuple(by_row))
         set_(self, "_proof", self._place(target.anchor or target.marker or b""))
 
     def _place(self, column: bytes) -> int:
         return 1 + self.columns.index(column)
 
     def keyed(self, row: FlatRow) -> KeyedRow:
-        """Return a row with the keys of its entries; nothing is sent.
+        """Return a row with the keys of its entries that must be checked; nothing is sent.
 
         Raises:
             ValidationError, RowKeyError, CorruptRowError: As for `GuardedTable.needed_keys`.
         """
-        if row[self._proof] is not None:
-            keys = tuple([keys_of(row) for keys_of in self._quick])
-            if None not in keys:
-                return row, cast("tuple[tuple[bytes, ...], ...]", keys)
-        return row, tuple([self._plainly(index, row) for index in self._indexes])
+        if not self._by_row:
+            return row, ()
+        return row, tuple([self._keys(index, keys, row) for index, keys in self._by_row])
 
-    def _plainly(self, index: IndexTarget, row: FlatRow) -> tuple[bytes, ...]:
+    def _keys(self, index: IndexTarget, keys: FlatKeys | None, row: FlatRow) -> Sequence[bytes]:
+        made = None
+        if keys is not None and row[self._proof] is not None:
+            made = keys.of((row,))
+        return self._plainly(index, row) if made is None else made
+
+    def _plainly(self, index: IndexTarget, row: FlatRow) -> Sequence[bytes]:
         values = zip(self.columns, row[1:], strict=True)
         cells = {column: value for column, value in values if value is not None}
         return tuple(self.target.needed_keys(index, row[0] or b"", cells))
 
-    def load(self, rows: Sequence[KeyedRow]) -> Protocol[None]:
-        """Load rows: first the entries, then the rows, then verify the covering entries."""
-        yield from load_in_order(self.entries(rows), self.data(rows), self.verified(rows))
+    def load(
+        self, rows: Sequence[KeyedRow], permit: Callable[[], None] = _always
+    ) -> Protocol[None]:
+        """Load rows as `load_rows` does."""
+        puts = self.entries(rows), self.data(rows), self.verified(rows)
+        yield from load_in_order(*puts, permit)
 
     def entries(self, rows: Sequence[KeyedRow]) -> list[PutRows]:
         """Return the puts of index entries; all must be acknowledged before the rows are sent.
 
         The puts are sorted by key, which is faster for HBase.
         """
-        puts = []
-        for number, index in enumerate(self._indexes):
-            flag = UNVERIFIED if index.included else b""
-            entries = [(key, flag) for _, keys in rows for key in keys[number]]
-            if entries:
-                puts.append(self._puts(index.table, (ENTRY_COLUMN,), sorted(entries)))
-        return puts
+        flat = [row for row, _ in rows if row[self._proof] is not None]
+        found = [(index, self._keys_of_all(index, keys, flat)) for index, keys in self._by_batch]
+        for number, (index, _) in enumerate(self._by_row):
+            found.append((index, [key for _, keys in rows for key in keys[number]]))
+        return [self._entry_puts(index, keys) for index, keys in found if keys]
+
+    def _keys_of_all(
+        self, index: IndexTarget, keys: FlatKeys, rows: Sequence[FlatRow]
+    ) -> Sequence[bytes]:
+        made = keys.of(rows)
+        if made is None:
+            return [key for row in rows for key in self._plainly(index, row)]
+        return made
+
+    def _entry_puts(self, index: IndexTarget, keys: Sequence[bytes]) -> PutRows:
+        flag = UNVERIFIED if index.included else b""
+        rows = tuple(zip(sorted(keys), repeat(flag)))
+        return self._puts(index.table, (ENTRY_COLUMN,), rows)
 
     def data(self, rows: Sequence[KeyedRow]) -> PutRows:
         """Return the put of the rows with their guards."""
@@ -228,7 +272,7 @@ class FlatLoad:
     def verified(self, rows: Sequence[KeyedRow]) -> list[PutRows]:
         """Return the puts that verify covering entries; send them after the rows."""
         puts = []
-        for number, index in enumerate(self._indexes):
+        for number, (index, _) in enumerate(self._by_row):
             if not index.included:
                 continue
             columns = (ENTRY_COLUMN, *map(covering_column, index.included))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, Protocol
 
-from hbase_orm.index_admin.admin import GATEWAY_TIMEOUT_S
+from hbase_orm.index.catalog.lease import GATEWAY_TIMEOUT_S
 from hbase_orm.record.declaration import Declaration
 from hbase_orm.session import Engine
 

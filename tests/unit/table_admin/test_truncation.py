@@ -43,10 +43,11 @@ from hbase_orm.gateway.memory.gateway import MemoryGateway
 from hbase_orm.index.catalog.catalog import (
     CATALOG_TABLE,
     RECORD_COLUMN,
-    begin_loading,
     read_entry,
 )
 from hbase_orm.index.catalog.entry import IndexState, TableState
+from hbase_orm.index.catalog.loaders import TableLoader
+from hbase_orm.index.catalog.loading import begin_loading
 from hbase_orm.index.entries.targets import ENTRY_COLUMN
 from hbase_orm.index.upkeep.compare import Finding
 from hbase_orm.ops import (
@@ -470,7 +471,9 @@ def test_thrift1_alone_truncates_nothing(gateway: MemoryGateway) -> None:
 
 def test_a_table_that_is_being_loaded_is_refused(gateway: MemoryGateway) -> None:
     truncate(engine_on(gateway, Clock()))
-    run_protocol(begin_loading("parcels", now_ms=1, nonce=b"12345678"), gateway.execute)
+    run_protocol(
+        begin_loading("parcels", TableLoader("one"), now_ms=1, nonce=b"12345678"), gateway.execute
+    )
 
     with pytest.raises(ConflictError, match="being loaded"):
         truncate(engine_on(gateway, Clock()))

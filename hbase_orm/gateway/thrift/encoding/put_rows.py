@@ -80,8 +80,11 @@ def _rows(operation: PutRows) -> Iterator[bytes]:
             pieces.add_made(_cells(start, values))
         else:
             pieces.constant += start
-            pieces.add(values)
-            pieces.constant = _STOP
+            if _are_one(values):
+                pieces.constant += LENGTHS[len(values[0])] + values[0]
+            else:
+                pieces.add(values)
+            pieces.constant += _STOP
     pieces.parts.append(repeat(pieces.constant + _STOP))
     # The shortest parts, such as the keys, have one piece per row; constants are repeated for ever.
     return chain.from_iterable(zip(*pieces.parts, strict=False))
@@ -116,6 +119,13 @@ class RowPieces:
             self.parts.append(repeat(self.constant))
         self.parts.append(pieces)
         self.constant = b""
+
+
+def _are_one(values: Sequence[bytes]) -> bool:
+    """Return whether all rows have one object as their value, such as a guard or an empty cell."""
+    first = values[0]
+    # The last value shows nearly always that they differ, so the others are not compared.
+    return first is values[-1] and values.count(first) == len(values)
 
 
 def _present(row: Sequence[bytes | None]) -> list[bytes | None]:

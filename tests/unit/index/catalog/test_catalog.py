@@ -22,9 +22,7 @@ from hbase_orm.index.catalog.catalog import (
     CATALOG_COLUMN,
     CATALOG_TABLE,
     CatalogView,
-    begin_loading,
     catalog_descriptor,
-    finish_loading,
     open_for_writes,
     read_entry,
 )
@@ -37,6 +35,8 @@ from hbase_orm.index.catalog.entry import (
     TableState,
     next_epoch,
 )
+from hbase_orm.index.catalog.loaders import TableLoader
+from hbase_orm.index.catalog.loading import LoaderWatch, begin_loading, finish_loading
 from hbase_orm.index.catalog.registration import forget_lost, overtake, register, unregister
 from hbase_orm.index.entries.guard_cell import MAX_EPOCH
 from hbase_orm.index.protocol.load import LoadTicket
@@ -78,7 +78,15 @@ def state_of(gateway: Gateway) -> tuple[TableState, int]:
 
 
 def begin(gateway: Gateway, now_ms: int = 100) -> LoadTicket:
-    return drive(begin_loading("t", now_ms=now_ms, nonce=b"n" * 8), gateway)
+    loader = TableLoader("one", "process 1")
+    entry = drive(begin_loading("t", loader, now_ms=now_ms, nonce=b"n" * 8), gateway)
+    assert entry.load is not None
+    return entry.load
+
+
+def finish(gateway: Gateway, ticket: LoadTicket) -> None:
+    watch = LoaderWatch("one", lambda: 0.0, 30.0, 0.0)
+    drive(finish_loading("t", ticket, watch), gateway)
 
 
 def test_a_table_just_made_is_entered_as_new(new: MemoryGateway) -> None:
@@ -93,8 +101,8 @@ def test_the_cell_is_json_that_says_state_load_and_indexes(new: MemoryGateway) -
     assert json.loads(row.cells[CATALOG_COLUMN].value) == {
         "version": 2,
         "epoch": 1,
-        "state": "LOADING",
-        "load": {"t": 100, "nonce": "6e" * 8},
+        "state": "LOADING TOGETHER",
+        "load": {"t": 100, "nonce": "6e" * 8, "loaders": [["one", "process 1", 0]]},
         "indexes": {
             "by_v": {
                 "state": "READABLE",
@@ -273,8 +281,8 @@ def test_dropping_an_unknown_table_enters_nothing(gateway: MemoryGateway) -> Non
 @pytest.mark.parametrize(
     "protocol",
     [
-        lambda: begin_loading("t", now_ms=1, nonce=b"n" * 8),
-        lambda: finish_loading("t", TICKET),
+        lambda: begin_loading("t", TableLoader("one"), now_ms=1, nonce=b"n" * 8),
+        lambda: finish_loading("t", TICKET, LoaderWatch("one", lambda: 0.0, 30.0, 0.0)),
         lambda: open_for_writes("t"),
     ],
 )
@@ -300,16 +308,16 @@ def test_an_interrupted_load_goes_on_with_its_first_ticket(new: MemoryGateway) -
 
 
 def test_a_finished_load_opens_the_table(new: MemoryGateway) -> None:
-    drive(finish_loading("t", begin(new)), new)
+    finish(new, begin(new))
 
     assert state_of(new) == (TableState.READABLE, 1)
 
 
 def test_finishing_twice_is_no_error(new: MemoryGateway) -> None:
     ticket = begin(new)
-    drive(finish_loading("t", ticket), new)
+    finish(new, ticket)
 
-    drive(finish_loading("t", ticket), new)
+    finish(new, ticket)
 
     assert state_of(new) == (TableState.READABLE, 1)
 
@@ -318,7 +326,7 @@ def test_a_load_cannot_be_finished_with_another_ticket(new: MemoryGateway) -> No
     begin(new)
 
     with pytest.raises(ConflictError):
-        drive(finish_loading("t", LoadTicket(1, b"m" * 8, 1)), new)
+        finish(new, LoadTicket(1, b"m" * 8, 1))
 
 
 def test_a_table_that_was_opened_for_writes_cannot_be_loaded(new: MemoryGateway) -> None:
@@ -453,7 +461,7 @@ def test_a_change_whose_answer_is_lost_is_found_done(gateway: MemoryGateway) -> 
     drive(register("t", INDEXES, is_new=True), cut)
 
     ticket = begin(cut)
-    drive(finish_loading("t", ticket), cut)
+    finish(cut, ticket)
 
     assert (ticket, state_of(gateway)) == (TICKET, (TableState.READABLE, 1))
 

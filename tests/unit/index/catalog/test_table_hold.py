@@ -21,7 +21,6 @@ from hbase_orm.index.catalog.catalog import (
     CATALOG_COLUMN,
     CATALOG_TABLE,
     CatalogView,
-    begin_loading,
     catalog_descriptor,
     open_for_writes,
     read_entry,
@@ -34,6 +33,8 @@ from hbase_orm.index.catalog.entry import (
     TableState,
 )
 from hbase_orm.index.catalog.index_steps import stop_reading
+from hbase_orm.index.catalog.loaders import TableLoader
+from hbase_orm.index.catalog.loading import begin_loading, renew_loader
 from hbase_orm.index.catalog.registration import overtake, register, unregister
 from hbase_orm.index.catalog.table_hold import release_hold, renew_hold, take_hold
 from hbase_orm.ops import CheckAndMutate, CreateTable, GetRows, Operation
@@ -128,10 +129,28 @@ def test_a_new_table_is_not_new_afterwards(gateway: MemoryGateway) -> None:
 
 def test_a_table_that_is_being_loaded_is_not_taken(gateway: MemoryGateway) -> None:
     drive(register("t", {}, is_new=True), gateway)
-    drive(begin_loading("t", now_ms=1, nonce=b"n" * 8), gateway)
+    drive(begin_loading("t", TableLoader("one"), now_ms=1, nonce=b"n" * 8), gateway)
+
+    def renew() -> None:
+        drive(renew_loader("t", "one"), gateway)
 
     with pytest.raises(ConflictError, match="being loaded"):
-        take(gateway)
+        take(gateway, while_waiting=renew)
+
+
+def test_the_table_of_loaders_that_were_killed_is_taken_and_open_afterwards(
+    gateway: MemoryGateway,
+) -> None:
+    drive(register("t", {}, is_new=True), gateway)
+    drive(begin_loading("t", TableLoader("one"), now_ms=1, nonce=b"n" * 8), gateway)
+
+    taken = take(gateway)
+    drive(release_hold("t", ONE.id), gateway)
+
+    assert (taken.state, taken.loaders) == (TableState.EXCLUSIVE, ())
+    opened = entry_of(gateway)
+    assert opened is not None
+    assert (opened.state, opened.epoch) == (TableState.READABLE, 2)
 
 
 def test_a_taken_table_is_not_loaded(gateway: MemoryGateway) -> None:
@@ -139,7 +158,7 @@ def test_a_taken_table_is_not_loaded(gateway: MemoryGateway) -> None:
     take(gateway)
 
     with pytest.raises(ConflictError, match="without any earlier writes"):
-        drive(begin_loading("t", now_ms=1, nonce=b"n" * 8), gateway)
+        drive(begin_loading("t", TableLoader("one"), now_ms=1, nonce=b"n" * 8), gateway)
 
 
 class LosesAnswers(RecordsRequests):

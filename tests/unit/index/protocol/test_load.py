@@ -25,8 +25,10 @@ from hbase_orm import (
     key,
     version,
 )
+from hbase_orm.codecs.numbers import UInt16
 from hbase_orm.errors import CorruptRowError, RejectedError, ValidationError
 from hbase_orm.gateway.memory.gateway import MemoryGateway
+from hbase_orm.index.entries.compiled import FlatRow
 from hbase_orm.index.entries.guard_cell import GuardCell
 from hbase_orm.index.entries.index_entries import guarded_table
 from hbase_orm.index.entries.targets import RowChange
@@ -230,27 +232,67 @@ def placed_load() -> FlatLoad:
     return FlatLoad(guarded_table(Placed.__schema__), TICKET, (b"d:v", b"d:s"))
 
 
+def quick_keys(load: FlatLoad, *rows: FlatRow) -> dict[str, list[bytes] | None]:
+    """Return the entry keys of rows by the names of the indexes, as generated functions make them."""
+    made: dict[str, Any] = {i.name: i.keys_of_flat(load.columns) for i in load.target.indexes}
+    return {name: keys.of(rows) for name, keys in made.items()}
+
+
 def test_entries_of_a_flat_row_are_made_of_its_key_s_parts_wherever_they_stand() -> None:
     load = placed_load()
 
-    _, entries = load.keyed((PLACED_ROW, b"\x01\x02", None))
+    found: dict[str, Any] = quick_keys(load, (PLACED_ROW, b"\x01\x02", None))
 
-    found = dict(zip([index.name for index in load.target.indexes], entries, strict=True))
     (key,) = found.pop("by_host")
     assert (key[0] in range(3), key[1:]) == (True, b"host\0" + b"\xf6" + b"\xfe\xfd" + PLACED_ROW)
     assert found == {
-        "by_value": (b"\x01\x02" + b"\x05" + b"\xff\xfe" + PLACED_ROW,),
-        "by_second": (b"\x09" + b"\x07" + PLACED_ROW,),
+        "by_value": [b"\x01\x02" + b"\x05" + b"\xff\xfe" + PLACED_ROW],
+        "by_second": [b"\x09" + b"\x07" + PLACED_ROW],
     }
 
 
-def test_these_entries_are_made_the_quick_way() -> None:
+def test_the_entries_of_a_batch_are_those_that_its_rows_need() -> None:
     load = placed_load()
-    row = (PLACED_ROW, b"\x01\x02", None)
+    rows: list[Any] = [
+        (PLACED_ROW, b"\x01\x02", None),
+        (b"\x04" + PLACED_ROW[1:], b"\x00\x01", b"\x03"),
+    ]
 
-    quick: list[Any] = [index.keys_of_flat(load.columns) for index in load.target.indexes]
+    sent = {
+        put.table: [key for key, _ in put.rows] for put in load.entries([(r, ()) for r in rows])
+    }
 
-    assert tuple(keys_of(row) for keys_of in quick) == load.keyed(row)[1]
+    cells = [{c: v for c, v in zip(load.columns, row[1:], strict=True) if v} for row in rows]
+    assert sent == {
+        index.table: sorted(
+            key
+            for row, known in zip(rows, cells, strict=True)
+            for key in load.target.needed_keys(index, row[0], known)
+        )
+        for index in load.target.indexes
+    }
+
+
+class Odd(UInt16):
+    """A codec of a program of its own, which may encode what it does not decode."""
+
+
+class OddlyIndexed(Model, table="oddly_indexed"):
+    d = Family()
+    n: Key[int] = key(codecs.uint8())
+    odd: Mapped[int] = column(d, "o", codec=Odd())
+    wide: Mapped[int] = column(d, "w", codec=codecs.int32())
+    by_odd = Index(odd)
+    narrow = Index((wide, codecs.int8()))
+    by_wide = Index(wide.desc(), n.desc())
+
+
+def test_only_entries_that_are_sure_to_fit_are_made_when_the_batch_is_sent() -> None:
+    load = FlatLoad(guarded_table(OddlyIndexed.__schema__), TICKET, (b"d:o", b"d:w"))
+
+    _, keys = load.keyed((b"\x01", b"\0\x07", codecs.int32().encode(3)))
+
+    assert keys == ([b"\0\x07\x01"], [codecs.int8().encode(3) + b"\x01"])
 
 
 @pytest.mark.parametrize("value", [b"", b"\x01", b"\x01\x02\x03"])
@@ -260,9 +302,9 @@ def test_a_value_that_does_not_decode_is_left_to_the_plain_way(name: str, value:
     (index,) = (index for index in load.target.indexes if index.name == name)
     keys_of: Any = index.keys_of_flat(load.columns)
 
-    assert keys_of((PLACED_ROW, value, None)) is None
+    assert keys_of.of(((PLACED_ROW, value, None),)) is None
     with pytest.raises(CorruptRowError):
-        load.keyed((PLACED_ROW, value, None))
+        load.entries([((PLACED_ROW, value, None), ())])
 
 
 class Narrow(Model, table="narrow"):
@@ -285,13 +327,13 @@ def test_a_value_that_fits_no_entry_is_refused_whatever_stands_before_it(
 
     with pytest.raises(ValidationError):
         load.keyed((b"\x01", codecs.int32().encode(300), unit))
-    assert load.keyed((b"\x01", codecs.int32().encode(3), None))[1] == ((),)
+    assert load.keyed((b"\x01", codecs.int32().encode(3), None))[1] == ([],)
 
 
 def test_a_flat_row_that_does_not_exist_has_no_entries() -> None:
     row = (PLACED_ROW, None, b"\x01")
 
-    assert placed_load().keyed(row) == (row, ((), (), ()))
+    assert placed_load().entries([placed_load().keyed(row)]) == []
 
 
 def test_entries_are_sent_in_the_order_of_their_keys() -> None:
