@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import sys
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -82,7 +83,7 @@ def test_the_page_says_how_to_do_without_a_server() -> None:
 def test_every_block_works_in_memory_with_the_newest_dependencies(
     install_of: InstallOf, tmp_path: Path
 ) -> None:
-    python = ".".join(map(str, __import__("sys").version_info[:2]))
+    python = ".".join(map(str, sys.version_info[:2]))
 
     report = follows(MemoryUser(install_of(python, "highest"), tmp_path / "empty"))
 
