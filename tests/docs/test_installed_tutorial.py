@@ -83,9 +83,7 @@ def test_the_page_says_how_to_do_without_a_server() -> None:
 def test_every_block_works_in_memory_with_the_newest_dependencies(
     install_of: InstallOf, tmp_path: Path
 ) -> None:
-    python = ".".join(map(str, sys.version_info[:2]))
-
-    report = follows(MemoryUser(install_of(python, "highest"), tmp_path / "empty"))
+    report = follows(MemoryUser(install_of(sys.executable, "highest"), tmp_path / "empty"))
 
     assert report["reader"] == ("compiled" if HAS_COMPILER else "python")
 

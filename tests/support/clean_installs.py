@@ -41,7 +41,7 @@ def build(
         python: The Python that the wheel is for: a path, or a version such as "3.13".
         environment: Further variables for the build.
     """
-    folder = tree / f"{kind}-{Path(python).name}"
+    folder = tree.with_name(f"{kind}-{Path(python).name}")
     _uv("build", f"--{kind}", "--python", python, "--out-dir", folder, tree, **environment)
     (built,) = (*folder.glob("*.whl"), *folder.glob("*.tar.gz"))
     return built
