@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from shutil import which
 from typing import cast
+from urllib.parse import urlsplit
 
 from hbase_orm.errors import JavaNotFoundError, JavaUnsuitableError, ServerError
 from hbase_orm.server.admin import ServerAdmin
@@ -137,9 +138,8 @@ class RealHBase:
         )
 
     def url_in(self, namespace: str) -> str:
-        """Return the URL with a namespace for all tables."""
-        address, _, options = self.url.partition("?")
-        return f"{address}/{namespace}?{options}"
+        """Return the URL with a namespace for all tables, instead of one that it may have."""
+        return urlsplit(self.url)._replace(path=f"/{namespace}").geturl()
 
     def drop_tables(self, prefix: str) -> None:
         """Drop every table whose name starts with `prefix`, with or without its namespace."""

@@ -12,13 +12,10 @@ from urllib.parse import urlsplit
 import pytest
 
 from hbase_orm.testing import drop_store
+from tests.support.tutorial_page import PAGE, ROOT, blocks
 
-ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
-BLOCK = re.compile(r"```(python|console)\n(.*?)```\n(?:\n```text\n(.*?)```\n)?", re.DOTALL)
-FILE = re.compile(r"# (\w+\.py)\n")
-ELSEWHERE = ("pip ", "export ", "hbase-orm server ", "pytest")
-"""Commands for the reader's machine; the suite runs on its own HBase."""
+ELSEWHERE = ("pip ", "export ", "hbase-orm server ", "HBASE_ORM_TEST_URL=$HBASE_ORM_URL ")
+"""Commands for the reader's machine: test_installed_tutorial.py has one of those."""
 
 
 class Reader:
@@ -57,11 +54,6 @@ class Reader:
         return done.stdout
 
 
-def steps() -> list[tuple[str, str, str]]:
-    """Return each block: its kind, its text and what it prints, if the page shows it."""
-    return [(kind, text, shown) for kind, text, shown in BLOCK.findall(PAGE)]
-
-
 def follow(
     reader: Reader, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -69,21 +61,20 @@ def follow(
     monkeypatch.syspath_prepend(str(reader.folder))
     monkeypatch.setenv("HBASE_ORM_URL", reader.environment["HBASE_ORM_URL"])
     monkeypatch.setattr(sys, "dont_write_bytecode", True)  # files change within one second
-    for kind, text, shown in steps():
+    for block in blocks():
         for name in ("app", "readings"):
             monkeypatch.delitem(sys.modules, name, raising=False)
-        if kind == "console":
-            lines = re.findall(r"^\$ (.*)$", text, re.MULTILINE)
+        if block.kind == "console":
             printed = "".join(
-                reader.command(line) for line in lines if not line.startswith(ELSEWHERE)
+                reader.command(line) for line in block.commands if not line.startswith(ELSEWHERE)
             )
-            assert not shown or reader.seen(printed) == shown, text
-        elif file := FILE.match(text):
-            (reader.folder / file[1]).write_text(text, encoding="utf-8")
+            assert not block.shown or reader.seen(printed) == block.shown, block.text
+        elif block.file:
+            (reader.folder / block.file).write_text(block.text, encoding="utf-8")
         else:
-            exec(compile(text, "tutorial.md", "exec", dont_inherit=True), {"__name__": "tutorial"})
-            printed = reader.seen(capsys.readouterr().out)
-            assert not shown or printed == shown, text
+            code = compile(block.text, "tutorial.md", "exec", dont_inherit=True)
+            exec(code, {"__name__": "tutorial"})
+            assert reader.seen(capsys.readouterr().out) == block.shown, block.text
     for name in ("app", "readings"):
         sys.modules.pop(name, None)
 
