@@ -111,7 +111,9 @@ def test_a_row_has_one_object_in_a_session_which_keeps_its_changes(
         found = session.first(_whole_key(model, host))
 
     assert first is again is found
-    assert store.stored(model, host=host, at=1).value == 9
+    stored = store.stored(model, host=host, at=1)
+    assert stored is not None
+    assert stored.value == 9
 
 
 @pytest.mark.parametrize("model", MODELS)

@@ -59,7 +59,8 @@ def install_of(tree: Path, tmp_path_factory: pytest.TempPathFactory) -> InstallO
 
 def page_extra() -> str:
     """Return the extra that the page installs."""
-    (extra,) = set(re.findall(r"pip install 'hbase-orm\[(\w+)]'", PAGE))
+    extras: set[str] = set(re.findall(r"pip install 'hbase-orm\[(\w+)]'", PAGE))
+    (extra,) = extras
     return extra
 
 

@@ -21,7 +21,8 @@ _MANY = bytes(range(256)) * 65_536
 def _pair(seconds: float = 30.0) -> Iterator[tuple[DeadlineSocket, socket.socket]]:
     """Return an open socket, and its peer."""
     with socket.create_server(("127.0.0.1", 0)) as server:
-        own = DeadlineSocket(*server.getsockname(), time.monotonic)
+        host, port = server.getsockname()
+        own = DeadlineSocket(host, port, time.monotonic)
         own.deadline = time.monotonic() + seconds
         own.open()
         peer, _ = server.accept()
