@@ -12,10 +12,10 @@ from typing import Any, TypeVar
 from weakref import WeakSet
 
 from hbase_orm.binding.clean_up import CleanUp
-from hbase_orm.binding.exclusive_tables import ExclusiveTables
 from hbase_orm.binding.open_reads import OpenReads, RowPages
 from hbase_orm.binding.row_locks import RowLocks
 from hbase_orm.binding.runner import Runner
+from hbase_orm.binding.table_holds.exclusive_tables import ExclusiveTables
 from hbase_orm.binding.table_writer import TableWriter
 from hbase_orm.binding.write_clock import WriteClock, wall_clock_ms
 from hbase_orm.execute import CorruptRowCount, Reading, stream

@@ -9,8 +9,8 @@ from datetime import datetime
 from typing import Literal
 
 from hbase_orm.binding.bound_model import BoundModel
-from hbase_orm.binding.exclusive_tables import ExclusiveUse
 from hbase_orm.binding.runtime import Runtime
+from hbase_orm.binding.table_holds.exclusive_tables import ExclusiveUse
 from hbase_orm.binding.url import EngineOptions
 from hbase_orm.errors import ConfigurationError, RecordError, SchemaDriftError
 from hbase_orm.index.catalog import catalog

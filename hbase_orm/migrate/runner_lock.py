@@ -20,8 +20,8 @@ from datetime import UTC, datetime
 from types import TracebackType
 from typing import Final, Self
 
-from hbase_orm.binding.renewals import RENEWALS_PER_LEASE, Renewals
 from hbase_orm.binding.runner import Runner
+from hbase_orm.binding.table_holds.renewals import RENEWALS_PER_LEASE, Renewals
 from hbase_orm.errors import HBaseORMError
 from hbase_orm.migrate.errors import LockHeldError, LockLostError
 from hbase_orm.migrate.history import (

@@ -8,12 +8,14 @@ from hbase_orm.model.fields.counters import Counter, CounterExpr, Version, count
 from hbase_orm.model.fields.dynamics import Dynamic, dynamic
 from hbase_orm.model.fields.fields import Key, Mapped, column, key
 from hbase_orm.model.fields.related import Related, RelatedExpr, related
+from hbase_orm.model.fields.related_lists import ListRelation
 
 __all__ = [
     "Counter",
     "CounterExpr",
     "Dynamic",
     "Key",
+    "ListRelation",
     "Mapped",
     "Model",
     "Related",

@@ -30,6 +30,7 @@ from hbase_orm.model.fields.dynamics import dynamic
 from hbase_orm.model.fields.fields import Key, Mapped, column, key
 from hbase_orm.model.fields.hooks import Hooks, hooks_of
 from hbase_orm.model.fields.related import Relation, related
+from hbase_orm.model.fields.related_lists import ListRelation
 from hbase_orm.model.mapping.hydrators import hydrators, maker
 from hbase_orm.model.mapping.mapping import Mapping as CompiledMapping
 from hbase_orm.model.mapping.mapping import (
@@ -77,7 +78,7 @@ class Model(metaclass=ModelType):
     __schema__: ClassVar[TableSchema]
     __mapping__: ClassVar[CompiledMapping]
     __checkers__: ClassVar[Mapping[str, Callable[[Any], Any]]]
-    __related__: ClassVar[Mapping[str, Relation]]
+    __related__: ClassVar[Mapping[str, Relation | ListRelation]]
     __hooks__: ClassVar[Hooks]
 
     __state__: InstanceState

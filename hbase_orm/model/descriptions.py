@@ -48,9 +48,8 @@ def descriptions(model: Any) -> list[FieldDescription]:
     schema: TableSchema = model.__schema__
     fields = [_field(model, schema, name, field) for name, field in schema.fields.items()]
     for relation in model.__related__.values():
-        key = ", ".join(f"{name}={field}" for name, field in relation.key.items())
-        target = relation.target.__name__
-        fields.append(FieldDescription(relation.name, target, "", "", (f"related by {key}",)))
+        target, note = relation.shown_type, relation.note
+        fields.append(FieldDescription(relation.name, target, "", "", (note,)))
     return fields
 
 

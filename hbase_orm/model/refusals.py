@@ -35,7 +35,7 @@ def refuse_attribute(obj: Any, name: str, value: Any) -> None:
             "a related object cannot be set",
             model=type(obj).__name__,
             field=name,
-            fix=f"set the fields of its key: {', '.join(obj.__related__[name].key.values())}",
+            fix=obj.__related__[name].set_otherwise,
         )
     if isinstance(obj.__schema__.fields.get(name), Version):
         raise ValidationError(

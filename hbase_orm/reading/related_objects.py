@@ -1,4 +1,7 @@
-"""Loads the related objects of a statement's rows: one multi-get for each page and field."""
+"""Loads the related objects of a statement's rows: one multi-get for each page and field.
+
+Related lists are read by statements of their own, which the session runs.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +15,9 @@ from hbase_orm.binding.bound_model import BoundModel
 from hbase_orm.execute import CorruptRows, Emit, Pages, Reading, Rows
 from hbase_orm.model import Model
 from hbase_orm.model.fields.related import Relation
+from hbase_orm.model.fields.related_lists import ListRelation
 from hbase_orm.ops import Nested, Protocol, RenewTimeLimit, ask
-from hbase_orm.query import Select, Sort
+from hbase_orm.query import Select, Sort, select
 from hbase_orm.reading.by_key import made_of, rows_with_keys
 from hbase_orm.reading.results import HeldRows, sort_values
 from hbase_orm.reading.stream import Watch, matching_rows, selected
@@ -46,16 +50,39 @@ def loader(
         corrupt: Decides about related rows that do not decode. Related objects that are left out
             are None.
     """
-    relations: dict[str, Relation] = {
-        field.name: stmt.model.__related__[field.name] for field in stmt.related
-    }
+    known = [stmt.model.__related__[field.name] for field in stmt.related]
+    relations = [relation for relation in known if isinstance(relation, Relation)]
 
     def load(objects: Sequence[Any]) -> Protocol[None]:
-        for relation in relations.values():
+        for relation in relations:
             yield from ask(RenewTimeLimit())
             yield from _load(objects, relation, bound_of(relation.target), attach, corrupt)
 
     return load
+
+
+def related_lists(stmt: Select[Any]) -> list[ListRelation]:
+    """Return the related lists that a statement loads."""
+    known = [stmt.model.__related__[field.name] for field in stmt.related]
+    return [relation for relation in known if isinstance(relation, ListRelation)]
+
+
+def list_statement(
+    stmt: Select[Any], relation: ListRelation, key: Sequence[Any]
+) -> Select[Any] | None:
+    """Return the statement that reads a related list; None if a field of the object is None.
+
+    Args:
+        stmt: The statement that loads the list.
+        relation: The related list.
+        key: The values of the object's fields, see `ListRelation.key_of`.
+    """
+    if any(value is None for value in key):
+        return None
+    conditions = [field == value for field, value in zip(relation.fields, key, strict=True)]
+    wanted = select(relation.target).where(*conditions)
+    limit = dict(stmt.related_limits).get(relation.name)
+    return replace(wanted, row_limit=limit, corrupt_rule=stmt.corrupt_rule)
 
 
 def with_related(

@@ -69,8 +69,7 @@ class Engine(IndexAdmin, TableAdmin, LiveTables):
         self._runtime = Runtime(
             gateway,
             parallel=options.pool,
-            # Memory answers at once: threads would only cost time.
-            fan_out=1 if options.scheme == "memory" else options.pool,
+            fan_out=1 if options.scheme == "memory" else options.pool,  # memory answers at once
             timestamps=options.timestamps,
             repairs_on_read=options.repair_on_read == "on",
             defers_clean_up=options.clean_up == "deferred",

@@ -6,7 +6,7 @@ stores; pending writes are not visible.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -29,7 +29,13 @@ from hbase_orm.reading.columnar.batch_reader import batch_reader
 from hbase_orm.reading.columnar.record_batches import record_batches, schema_of
 from hbase_orm.reading.history import CellVersion, StoredCell, history_of, stored_cells
 from hbase_orm.reading.pages import Page, page_request
-from hbase_orm.reading.related_objects import Load, loader, with_related
+from hbase_orm.reading.related_objects import (
+    Load,
+    list_statement,
+    loader,
+    related_lists,
+    with_related,
+)
 from hbase_orm.reading.stream import Stream, only_get, planned, read_of, selected
 from hbase_orm.reading.timeline import check_can_read_timeline
 from hbase_orm.schema import Expr
@@ -295,9 +301,11 @@ class Reader:
         if stmt.related:
             rows = with_related(rows, bound, stmt, corrupt, self._loader(stmt, corrupt))
         pages = runtime.read(rows, after)
-        results = (
-            chain.from_iterable(pages) if stmt.related else selected(pages, bound, stmt, corrupt)
-        )
+        if stmt.related:
+            load = partial(self._load_lists, stmt, self._streamed)
+            results: Iterator[Any] = chain.from_iterable(map(load, pages))
+        else:
+            results = selected(pages, bound, stmt, corrupt)
         return Stream(convert(results), pages.close, read.staleness, of=stmt, corrupt=corrupt)
 
     def _corrupt_rows(self, model: type[Model], rule: OnCorrupt | None = None) -> CorruptRows:
@@ -312,6 +320,26 @@ class Reader:
         if stmt.related:
             load = loader(stmt, self._state.bound, self._state.attach, corrupt)
             self._runtime.run(load(objects))
+            self._load_lists(stmt, self.all, objects)
+
+    def _streamed(self, stmt: Select[T]) -> list[T]:
+        with self.stream(stmt) as results:
+            return list(results)
+
+    @staticmethod
+    def _load_lists(
+        stmt: Select[Any], read: Callable[[Select[Any]], list[Any]], objects: Sequence[Any]
+    ) -> Sequence[Any]:
+        """Load the related lists of objects by `read`, and return the objects."""
+        for relation in related_lists(stmt):
+            lists: dict[tuple[Any, ...], list[Any]] = {}
+            for obj in objects:
+                key = relation.key_of(obj)
+                if key not in lists:
+                    wanted = list_statement(stmt, relation, key)
+                    lists[key] = [] if wanted is None else read(wanted)
+                relation.put(obj, [*lists[key]])
+        return objects
 
     def _attach_whole(self, stmt: Select[Any], bound: BoundModel, obj: Any) -> Any:
         """Return the session's object of the row that `obj` was read from.

@@ -14,7 +14,7 @@ from typing import Protocol as Interface
 from hbase_orm.binding.bound_model import BoundModel
 from hbase_orm.binding.maintained_indexes import maintained_table
 from hbase_orm.binding.table_creation.existing_tables import has_cells
-from hbase_orm.binding.table_load import TableLoad
+from hbase_orm.binding.table_holds.table_load import TableLoad
 from hbase_orm.binding.table_writer import TableWriter
 from hbase_orm.errors import CatalogLeaseError, ConflictError, GatewayError, HBaseORMError
 from hbase_orm.gateway.checks import CELL_OVERHEAD_BYTES

@@ -14,7 +14,7 @@ from typing import Any, Final
 from hbase_orm.binding.bound_model import BoundModel
 from hbase_orm.binding.maintained_indexes import maintained_table
 from hbase_orm.binding.runtime import Runtime
-from hbase_orm.binding.table_load import TableLoad
+from hbase_orm.binding.table_holds.table_load import TableLoad
 from hbase_orm.errors import (
     ConnectionLostError,
     DuplicateRowError,

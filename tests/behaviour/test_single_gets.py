@@ -105,7 +105,7 @@ def test_a_row_has_one_object_in_a_session_which_keeps_its_changes(
     store.put(model(host=host, at=1, value=7))
 
     with store.engine.session() as session:
-        first = session.get(model, host=host, at=1)
+        first: Any = session.get(model, host=host, at=1)
         first.value = 9
         again = session.get(model, host=host, at=1)
         found = session.first(_whole_key(model, host))

@@ -21,6 +21,20 @@ class Order(Model, table="orders"):
     bad3: Related[Customer] = related(customer_id)  # E
 
 
+class Author(Model, table="authors"):
+    d = Family()
+    author_id: Key[int] = key(codecs.uint64())
+    orders: Related[list[Order]] = related(author_id=lambda: Order.customer_id)
+    bad: Related[list[Order]] = related(author_id=lambda: 3)  # E
+
+
+def authors(author: Author) -> None:
+    author.orders = []  # E
+    Author(author_id=1, orders=[])  # E
+    select(Author).load_related(Author.orders, limit="3")  # E
+    print(author.orders.customer)  # E
+
+
 def orders(session: Session, order: Order) -> None:
     Order(order_id=1, customer_id=2, customer=None)  # E
     order.customer = Customer(customer_id=1, name="x")  # E

@@ -6,7 +6,6 @@ better done over `thrift1`, because Thrift2's answers are a third larger and slo
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
@@ -24,7 +23,6 @@ from hbase_orm.gateway.thrift.decoding.answers import LIST, STRUCT, Many, check_
 from hbase_orm.gateway.thrift.decoding.decoded import DecodedValue
 from hbase_orm.gateway.thrift.decoding.incoming import GarbledAnswerError
 from hbase_orm.gateway.thrift.decoding.row_answers import DecodedResult, read_results
-from hbase_orm.gateway.thrift.encoding.put_stamped_rows import put_multiple_arguments
 from hbase_orm.gateway.thrift.gateway import (
     Call,
     ThriftGateway,
@@ -35,11 +33,20 @@ from hbase_orm.gateway.thrift.handshake import ThriftConnection
 from hbase_orm.gateway.thrift.pool import Address
 from hbase_orm.gateway.thrift.scan_bounds import ScanBounds, server_bounds
 from hbase_orm.gateway.thrift.thrift2_admin import ADMIN_CALLS
-from hbase_orm.gateway.thrift.wire import HBASE2, CheckedClient, Line, unsendable
+from hbase_orm.gateway.thrift.thrift2_writes import (
+    append,
+    check_and_mutate,
+    column_ref,
+    increment,
+    mutate_row,
+    mutate_rows,
+    put_rows,
+    put_stamped_rows,
+)
+from hbase_orm.gateway.thrift.wire import HBASE2, CheckedClient, Line
 from hbase_orm.ops import (
     Append,
     CheckAndMutate,
-    Delete,
     FirstRows,
     GetRows,
     GetVersions,
@@ -48,12 +55,10 @@ from hbase_orm.ops import (
     MutateRow,
     MutateRows,
     Operation,
-    Put,
     PutRows,
     PutStampedRows,
     ReadFirstRows,
     Row,
-    RowMutation,
     Scan,
     StoredVersion,
 )
@@ -68,16 +73,6 @@ _KINDS: dict[int, _Kind] = {
     12: "delete_column",
     14: "delete_family",
 }
-# HBase compares the other way round: `expected operator stored`.
-_OPERATORS = {
-    "==": HBASE2.CompareOperator.EQUAL,
-    "!=": HBASE2.CompareOperator.NOT_EQUAL,
-    "<": HBASE2.CompareOperator.GREATER,
-    "<=": HBASE2.CompareOperator.GREATER_OR_EQUAL,
-    ">": HBASE2.CompareOperator.LESS,
-    ">=": HBASE2.CompareOperator.LESS_OR_EQUAL,
-}
-_LONG = struct.Struct(">q")
 _RAW_ATTRIBUTES = {b"_raw_": b"\xff"}
 
 
@@ -118,16 +113,16 @@ class Thrift2Gateway(ThriftGateway):
     def _table_of_calls(self) -> Mapping[type[Operation[Any]], Call]:
         return {
             **ADMIN_CALLS,
-            Append: _append,
-            CheckAndMutate: _check_and_mutate,
+            Append: append,
+            CheckAndMutate: check_and_mutate,
             GetRows: _get_rows,
             GetVersions: _get_versions,
             GetVersionsOfRows: _get_versions_of_rows,
-            Increment: _increment,
-            MutateRow: _mutate_row,
-            MutateRows: _mutate_rows,
-            PutRows: _put_rows,
-            PutStampedRows: _put_stamped_rows,
+            Increment: increment,
+            MutateRow: mutate_row,
+            MutateRows: mutate_rows,
+            PutRows: put_rows,
+            PutStampedRows: put_stamped_rows,
             ReadFirstRows: _read_first_rows,
         }
 
@@ -151,14 +146,7 @@ class Thrift2Gateway(ThriftGateway):
 
 
 def _column_refs(columns: Iterable[bytes]) -> list[Any] | None:
-    return [_column_ref(column) for column in whole_families(tuple(columns))] or None
-
-
-def _column_ref(column: bytes, timestamp_ms: int | None = None) -> Any:
-    family, colon, qualifier = column.partition(b":")
-    return HBASE2.ColumnRef(
-        family=family, qualifier=qualifier if colon else None, timestamp=timestamp_ms
-    )
+    return [column_ref(column) for column in whole_families(tuple(columns))] or None
 
 
 def _time_range(from_ms: int, before_ms: int | None) -> Any:
@@ -289,142 +277,3 @@ def _version(value: DecodedValue) -> StoredVersion:
         message = f"a cell of the kind {value.kind}"
         raise GarbledAnswerError(message)
     return StoredVersion(value.column, value.timestamp_ms, kind, value.value)
-
-
-# --- writes ---------------------------------------------------------------------------------------
-
-
-def _mutate_row(client: Any, operation: MutateRow) -> None:
-    _send_mutation(client, table_bytes(operation), operation.mutation)
-
-
-def _send_mutation(client: Any, table: bytes, mutation: RowMutation) -> None:
-    """Change one row atomically, by the simplest call that is sufficient.
-
-    If the table is missing or disabled, the calls for a single put or delete fail immediately.
-    But the Thrift server retries the call for several puts and deletes for minutes.
-    """
-    removals = _delete_requests(mutation)
-    if not removals:
-        client.put(table, _put_request(mutation))
-    elif len(removals) == 1 and not mutation.puts:
-        client.deleteSingle(table, removals[0])
-    else:
-        client.mutateRow(table, _row_changes(mutation))
-
-
-def _check_and_mutate(client: Any, operation: CheckAndMutate) -> bool:
-    column = _column_ref(operation.column)
-    is_applied: bool = client.checkAndMutate(
-        table_bytes(operation),
-        operation.mutation.row,
-        column.family,
-        column.qualifier,
-        _OPERATORS[operation.operator],
-        # Empty means absent; None crashes the server.
-        operation.expected,
-        _row_changes(operation.mutation),
-    )
-    return is_applied
-
-
-def _mutate_rows(client: Any, operation: MutateRows) -> None:
-    table = table_bytes(operation)
-    # Rows may change in any order, but mutations of one row keep their order: both lists keep it.
-    puts: list[Any] = []
-    deletes: list[Any] = []
-    for mutation in operation.mutations:
-        removals = _delete_requests(mutation)
-        if len(operation.mutations) == 1 or len(removals) > 1:
-            # In a batch, a row with two delete requests would not change atomically.
-            _send_mutation(client, table, mutation)
-        elif removals:
-            deletes += removals
-        else:
-            puts.append(_put_request(mutation))
-    if puts:
-        client.putMultiple(table, puts)
-    if deletes:
-        client.deleteMultiple(table, deletes)
-
-
-def _put_rows(client: Any, operation: PutRows) -> None:
-    _mutate_rows(client, operation.as_mutations())
-
-
-def _put_stamped_rows(client: Any, operation: PutStampedRows) -> None:
-    # A single row is put by the call for one row. For a missing or disabled table, the call for
-    # several never answers.
-    if sum(len(group.rows) for group in operation.groups) < 2 or not client.line.is_binary:  # noqa: PLR2004 - many
-        _mutate_rows(client, operation.as_mutations())
-        return
-    try:
-        arguments = put_multiple_arguments(operation)
-    except (TypeError, struct.error) as exc:
-        raise unsendable("putMultiple") from exc
-    client.call_encoded("putMultiple", arguments)
-
-
-def _row_changes(mutation: RowMutation) -> Any:
-    changes = [HBASE2.RowChange(remove=each) for each in _delete_requests(mutation)]
-    if mutation.puts:
-        changes.append(HBASE2.RowChange(put=_put_request(mutation)))
-    return HBASE2.RowChanges(row=mutation.row, changes=changes)
-
-
-def _put_request(mutation: RowMutation) -> Any:
-    attributes = None if mutation.ttl_ms is None else {b"_ttl": _LONG.pack(mutation.ttl_ms)}
-    values = [_column_value(put) for put in mutation.puts]
-    return HBASE2.PutRequest(row=mutation.row, values=values, attributes=attributes)
-
-
-def _column_value(put: Put) -> Any:
-    family, _, qualifier = put.column.partition(b":")
-    return HBASE2.ColumnValue(
-        family=family, qualifier=qualifier, value=put.value, timestamp=put.timestamp_ms
-    )
-
-
-def _delete_requests(mutation: RowMutation) -> list[Any]:
-    """Return up to two delete requests: one for columns, and one for whole families."""
-    columns = [each for each in mutation.deletes if b":" in each.column]
-    families = [each for each in mutation.deletes if b":" not in each.column]
-    kinds = HBASE2.DeleteType
-    return [
-        _delete_request(mutation.row, deletes, kind)
-        for deletes, kind in ((columns, kinds.COLUMNS), (families, kinds.FAMILY))
-        if deletes
-    ]
-
-
-def _delete_request(row: bytes, deletes: Sequence[Delete], kind: int) -> Any:
-    # The timestamp counts only on the columns: the request's own is ignored when there are any.
-    columns = [_column_ref(delete.column, delete.timestamp_ms) for delete in deletes]
-    return HBASE2.DeleteRequest(row=row, columns=columns, kind=kind)
-
-
-def _increment(client: Any, operation: Increment) -> dict[bytes, int]:
-    amounts = [_column_amount(column, amount) for column, amount in operation.amounts.items()]
-    request = HBASE2.IncrementRequest(row=operation.row, columns=amounts)
-    result = client.increment(table_bytes(operation), request)
-    return {value.column: _number(value) for value in result.values}
-
-
-def _number(value: DecodedValue) -> int:
-    if len(value.value) != _LONG.size:
-        message = f"a counter of {len(value.value)} bytes"
-        raise GarbledAnswerError(message)
-    number: int = _LONG.unpack(value.value)[0]
-    return number
-
-
-def _column_amount(column: bytes, amount: int) -> Any:
-    family, _, qualifier = column.partition(b":")
-    return HBASE2.ColumnAmount(family=family, qualifier=qualifier, amount=amount)
-
-
-def _append(client: Any, operation: Append) -> dict[bytes, bytes]:
-    values = [_column_value(Put(column, value)) for column, value in operation.values.items()]
-    request = HBASE2.AppendRequest(row=operation.row, values=values)
-    result = client.append(table_bytes(operation), request)
-    return {value.column: value.value for value in result.values}

@@ -65,7 +65,7 @@ class LoaderWatch:
         self._lease_s = lease_s
         self._held_s = held_s
         self._seen: dict[str, _Seen] = {}
-        self._has_looked = False
+        self._has_begun = False
         self._has_warned = False
 
     def note(self, entry: CatalogEntry | None) -> None:
@@ -74,10 +74,10 @@ class LoaderWatch:
         for each in () if entry is None else entry.loaders:
             seen = self._seen.get(each.id)
             if seen is None:  # whoever joined after the first look is running
-                self._seen[each.id] = _Seen(each.renewals, now_s, self._has_looked)
+                self._seen[each.id] = _Seen(each.renewals, now_s, self._has_begun)
             elif seen.renewals != each.renewals:
                 self._seen[each.id] = _Seen(each.renewals, now_s, is_renewed=True)
-        self._has_looked = True
+        self._has_begun = True
 
     def is_running(self, loader: TableLoader) -> bool:
         """Return whether a loader was seen to renew itself in the last lease."""

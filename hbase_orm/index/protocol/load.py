@@ -247,10 +247,10 @@ class FlatLoad:
         The puts are sorted by key, which is faster for HBase.
         """
         flat = [row for row, _ in rows if row[self._proof] is not None]
-        found = [(index, self._keys_of_all(index, keys, flat)) for index, keys in self._by_batch]
+        entries = [(index, self._keys_of_all(index, keys, flat)) for index, keys in self._by_batch]
         for number, (index, _) in enumerate(self._by_row):
-            found.append((index, [key for _, keys in rows for key in keys[number]]))
-        return [self._entry_puts(index, keys) for index, keys in found if keys]
+            entries.append((index, [key for _, keys in rows for key in keys[number]]))
+        return [self._entry_puts(index, keys) for index, keys in entries if keys]
 
     def _keys_of_all(
         self, index: IndexTarget, keys: FlatKeys, rows: Sequence[FlatRow]

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from hbase_orm.binding.dictionaries import in_namespace
-from hbase_orm.binding.exclusive_tables import ExclusiveUse
 from hbase_orm.binding.runtime import Runtime
 from hbase_orm.binding.table_creation.existing_tables import described
+from hbase_orm.binding.table_holds.exclusive_tables import ExclusiveUse
 from hbase_orm.errors import RecordError, TableHeldError
 from hbase_orm.gateway.base import Feature
 from hbase_orm.index.catalog.catalog import read_entry

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import Any, get_origin
 
 from hbase_orm.errors import SchemaError
-from hbase_orm.model.declare.annotations import field_type
+from hbase_orm.model.declare.annotations import annotated_type, field_type
 from hbase_orm.model.declare.declare import declared
 from hbase_orm.model.declare.names import check_names
 from hbase_orm.model.fields.related import Related, Relation
-from hbase_orm.schema import TableSchema
+from hbase_orm.model.fields.related_lists import ListRelation
+from hbase_orm.schema import Expr, TableSchema
 
 
-def relations(cls: type[Any]) -> Mapping[str, Relation]:
+def relations(cls: type[Any]) -> Mapping[str, Relation | ListRelation]:
     """Return the related fields of a model by name; `cls.__schema__` must be set before the call.
 
     Raises:
@@ -26,8 +27,12 @@ def relations(cls: type[Any]) -> Mapping[str, Relation]:
     return MappingProxyType({name: _relation(cls, name, field) for name, field in fields.items()})
 
 
-def _relation(cls: type[Any], name: str, field: Related[Any]) -> Relation:
+def _relation(cls: type[Any], name: str, field: Related[Any]) -> Relation | ListRelation:
     where = {"model": cls.__name__, "field": name}
+    if _is_list(cls, name, field, where):
+        for own in field.key:
+            _check_own_name(cls, own, where)
+        return ListRelation(cls, name, field.key)
     target = _target(cls, name, where)
     wanted = target.__schema__.layout.arguments
     if set(field.key) != set(wanted):
@@ -39,9 +44,43 @@ def _relation(cls: type[Any], name: str, field: Related[Any]) -> Relation:
             key_arguments=list(wanted),
             fix=f"write related({', '.join(f'{each}=...' for each in wanted)})",
         )
-    for argument, own in field.key.items():
+    own_fields: dict[str, Any] = dict(field.key)
+    for argument, own in own_fields.items():
         _check_field(cls, target, argument, own, where)
-    return Relation(name, target, {each: field.key[each].name for each in wanted})
+    return Relation(name, target, {each: own_fields[each].name for each in wanted})
+
+
+def _is_list(cls: type[Any], name: str, field: Related[Any], where: Mapping[str, str]) -> bool:
+    """Return whether a related field is a list; the related class may not exist yet.
+
+    Raises:
+        SchemaError: Annotation and arguments do not go together.
+    """
+    has_functions = not all(isinstance(each, Expr) for each in field.key.values())
+    try:
+        is_list = get_origin(annotated_type(cls, name)) is list
+    except SchemaError as error:
+        if has_functions and isinstance(error.__cause__, NameError):
+            return True  # the class in the annotation is created later
+        raise
+    if has_functions and not is_list:
+        raise SchemaError(
+            "functions name the fields of the rows of a related list",
+            **where,
+            fix=f"annotate {name} as Related[list[...]], or name fields of {cls.__name__} itself",
+        )
+    return is_list
+
+
+def _check_own_name(cls: type[Any], own: str, where: Mapping[str, str]) -> None:
+    schema: TableSchema = cls.__schema__
+    if own not in schema.codecs:
+        raise SchemaError(
+            "a related list is found by key fields and columns of this model",
+            **where,
+            got=own,
+            fix=f"name one of: {', '.join(schema.codecs)}",
+        )
 
 
 def _target(cls: type[Any], name: str, where: Mapping[str, str]) -> Any:

@@ -7,6 +7,7 @@ from typing import Any
 
 from hbase_orm.errors import NotLoadedError, QueryError, SchemaError, ValidationError
 from hbase_orm.model.fields.related import Relation
+from hbase_orm.model.fields.related_lists import ListRelation
 from hbase_orm.model.state import InstanceState, row_key_of
 from hbase_orm.schema import NO_FIELDS, ColumnSchema, Expr, TableSchema
 
@@ -144,7 +145,9 @@ def note_written(obj: Any) -> None:
         obj.__state__.deferred |= names
 
 
-def check_deferred(cls: type, schema: TableSchema, related: Mapping[str, Relation]) -> None:
+def check_deferred(
+    cls: type, schema: TableSchema, related: Mapping[str, Relation | ListRelation]
+) -> None:
     """Refuse deferred fields that every read or write of a row needs.
 
     Args:
@@ -160,7 +163,7 @@ def check_deferred(cls: type, schema: TableSchema, related: Mapping[str, Relatio
         for index in schema.indexes
         for column in (*index.columns, *index.included)
     }
-    finding = {name for relation in related.values() for name in relation.key.values()}
+    finding = {name for relation in related.values() for name in relation.own_fields}
     for column in schema.deferred:
         _check_separable(cls, schema, column)
         if column.column in by_index:

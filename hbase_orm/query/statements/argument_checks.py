@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 from hbase_orm.errors import QueryError
-from hbase_orm.model import Key, Model
+from hbase_orm.model import Key, ListRelation, Model, RelatedExpr
 from hbase_orm.model.hints import field_of
 from hbase_orm.query.statements.aggregates import Aggregate
 from hbase_orm.schema import Expr, Order, TableSchema
@@ -71,7 +72,36 @@ def not_an_index(schema: TableSchema, got: object) -> QueryError:
     return QueryError("using() takes an index", got=repr(got), fix=fix)
 
 
-def not_related(model: type[Model], got: object) -> QueryError:
+def list_limits(
+    model: type[Model], fields: Sequence[RelatedExpr[Any]], limit: object
+) -> dict[str, int]:
+    """Check the arguments of `load_related`; return the limit for each related list.
+
+    Raises:
+        QueryError: A field is not a related field of the model, the limit is not a positive
+            integer, or there is a limit and none of the fields is a list.
+    """
+    for field in fields:
+        is_own = isinstance(field, RelatedExpr) and getattr(model, field.name, None) is field
+        if not is_own:
+            raise _not_related(model, field)
+    if limit is None:
+        return {}
+    most = positive("load_related", limit)
+    lists = [
+        field.name for field in fields if isinstance(model.__related__[field.name], ListRelation)
+    ]
+    if not lists:
+        raise QueryError(
+            "a limit of related objects is for related lists",
+            model=model.__name__,
+            limit=limit,
+            fix="leave limit= out: each of these fields is one object",
+        )
+    return dict.fromkeys(lists, most)
+
+
+def _not_related(model: type[Model], got: object) -> QueryError:
     """Return the error for an argument of `load_related` that is not a related field."""
     names = [f"{model.__name__}.{name}" for name in model.__related__]
     fix = f"write one of: {', '.join(names)}" if names else "declare one: Related[...] = related()"

@@ -69,7 +69,7 @@ def as_written(stmt: Any) -> str:
         _sort(stmt.sort),
         "" if stmt.row_limit is None else f".limit({stmt.row_limit})",
         _using(stmt.model, stmt.index),
-        _call("load_related", stmt.related),
+        *_related(stmt),
         "" if stmt.entries is None else f".{shown(stmt.entries)}",
         "" if stmt.times is None else stmt.times.as_written(),
         '.consistency("timeline")' if stmt.is_timeline else "",
@@ -95,6 +95,16 @@ def _sort(sort: Sort | None) -> str:
     if sort is None:
         return ""
     return f".sort_in_memory({_listed(sort.orders)}, max_rows={sort.max_rows})"
+
+
+def _related(stmt: Any) -> list[str]:
+    limits = dict(stmt.related_limits)
+    unlimited = tuple(field for field in stmt.related if field.name not in limits)
+    return [_call("load_related", unlimited)] + [
+        f".load_related({field!r}, limit={limits[field.name]})"
+        for field in stmt.related
+        if field.name in limits
+    ]
 
 
 def _rule(rule: OnCorrupt) -> str:

@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from hbase_orm.errors import QueryError
+from hbase_orm.model import ListRelation
 from hbase_orm.query.conditions.bounds import Bounds
 from hbase_orm.query.conditions.filters import (
     AllOf,
@@ -389,5 +390,7 @@ def steps_after(statement: Select[Any]) -> tuple[str, ...]:
         steps.append(f"sort in memory by {orders}: at most {statement.sort.max_rows} rows")
     if steps and statement.row_limit is not None:
         steps.append(f"give the first {statement.row_limit}")
-    steps += [f"load {field!r}: 1 multi-get a page" for field in statement.related]
+    for field in statement.related:
+        is_list = isinstance(statement.model.__related__[field.name], ListRelation)
+        steps.append(f"load {field!r}: 1 {'read an object' if is_list else 'multi-get a page'}")
     return tuple(steps)

@@ -16,8 +16,8 @@ from hbase_orm.query.statements.argument_checks import (
     check_corrupt_rule,
     check_groups,
     check_level,
+    list_limits,
     not_an_index,
-    not_related,
     orders_of,
     positive,
 )
@@ -51,7 +51,6 @@ K = TypeVar("K")
 V = TypeVar("V")
 M = TypeVar("M", bound=Model)
 
-
 MAX_CACHING_ROWS: Final = 100_000
 """The most rows of a fetch: a gateway allocates memory for all of them before it reads one."""
 
@@ -72,6 +71,7 @@ class Select(Generic[T]):
         full_scan_allowed: Whether the statement may read the whole table.
         caching_rows: The rows that a scanner fetches in each call; None lets the library choose.
         related: The related fields to load with the rows.
+        related_limits: For related lists the largest number of objects, by the field's name.
         entries: The range of dynamic columns to read of each row, or None for whole rows.
         selection: The selected values; None selects objects.
         groups: The fields that define groups of rows; empty means one group of all rows.
@@ -89,6 +89,7 @@ class Select(Generic[T]):
     full_scan_allowed: bool = False
     caching_rows: int | None = None
     related: tuple[RelatedExpr[Any], ...] = ()
+    related_limits: tuple[tuple[str, int], ...] = ()
     entries: EntryRange | None = None
     selection: Selection | None = None
     groups: tuple[Expr[Any], ...] = ()
@@ -222,18 +223,21 @@ class Select(Generic[T]):
             raise not_an_index(self.model.__schema__, index)
         return replace(self, index=index)
 
-    def load_related(self, *fields: RelatedExpr[Any]) -> Self:
+    def load_related(self, *fields: RelatedExpr[Any], limit: int | None = None) -> Self:
         """Return the statement that also loads related objects: one multi-get per page and field.
 
+        A related list is read by a statement for each object, in the order of the related rows.
+
+        Args:
+            fields: The related fields.
+            limit: The most objects of each related list; None means all.
+
         Raises:
-            QueryError: An argument is not a related field of the model.
+            QueryError: An argument is no related field of the model, or a limit is for no list.
         """
-        for field in fields:
-            if not isinstance(field, RelatedExpr) or (
-                getattr(self.model, field.name, None) is not field
-            ):
-                raise not_related(self.model, field)
-        return replace(self, related=tuple(dict.fromkeys((*self.related, *fields))))
+        limits = dict(self.related_limits) | list_limits(self.model, fields, limit)
+        related = tuple(dict.fromkeys((*self.related, *fields)))
+        return replace(self, related=related, related_limits=tuple(limits.items()))
 
     def columns_between(
         self, field: DynamicExpr[K, V], start: K, stop: K, /, *, limit: int | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 
 from hbase_orm import Engine, connect
-from hbase_orm.binding.exclusive_tables import ExclusiveTables
+from hbase_orm.binding.table_holds.exclusive_tables import ExclusiveTables
 
 ENOUGH_S = 2.0
 SHORT_LEASE_S = 0.01

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from hbase_orm.binding.renewals import RENEWALS_PER_LEASE
+from hbase_orm.binding.table_holds.renewals import RENEWALS_PER_LEASE
 from hbase_orm.errors import FeatureMissingError, RegionUnavailableError
 from hbase_orm.gateway.base import Gateway
 from hbase_orm.gateway.memory.gateway import MemoryGateway

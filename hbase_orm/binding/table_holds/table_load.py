@@ -11,8 +11,8 @@ import os
 import socket
 from typing import Final
 
-from hbase_orm.binding.renewals import Renewals
 from hbase_orm.binding.runner import Runner
+from hbase_orm.binding.table_holds.renewals import Renewals
 from hbase_orm.errors import CatalogLeaseError, HBaseORMError
 from hbase_orm.index.catalog.entry import CatalogEntry
 from hbase_orm.index.catalog.loaders import TableLoader

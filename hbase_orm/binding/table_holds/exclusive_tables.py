@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Final
 
-from hbase_orm.binding.renewals import Renewals
 from hbase_orm.binding.runner import Runner
+from hbase_orm.binding.table_holds.renewals import Renewals
 from hbase_orm.errors import HBaseORMError, TableHeldError
 from hbase_orm.index.catalog.catalog import catalog_descriptor, read_entry
 from hbase_orm.index.catalog.entry import TableHold
