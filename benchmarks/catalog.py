@@ -21,6 +21,7 @@ from benchmarks.jobs import (
     pushdown,
     samples,
     scan,
+    small_scans,
 )
 from benchmarks.models import (
     HandEntry,
@@ -41,6 +42,7 @@ JOBS: Final[dict[str, Callable[[Place], Sequence[Comparison]]]] = {
     "count": counting.counting,
     "wide-rows": samples.wide,
     "arrow": columnar.arrow,
+    "small-scans": small_scans.small_scans,
     "get": by_key.single,
     "get-many": by_key.many,
     "load": load.plain,
