@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from hbase_orm.gateway.coalesce import IN_STEP
 from hbase_orm.ops import Row
 
 _MOST_OF_REGION: Final = 50_000_000
-_ENTRIES_OF_WRITE: Final = 1_000  # of an index, written together
 _STEPS: Final = 50  # of a bisection
 
 
@@ -39,8 +39,8 @@ def numbers_of_single_writes(
 
 
 def numbers_of_entries(rows: Sequence[Row], of_rows: float) -> dict[tuple[bytes, int], int]:
-    """Return the numbers of index entries, of which about 1,000 are written at once."""
-    return numbers_of_single_writes(rows, of_rows, _ENTRIES_OF_WRITE)
+    """Return the numbers of index entries, which are written for 100 rows at once."""
+    return numbers_of_single_writes(rows, of_rows, IN_STEP)
 
 
 def numbers_of_batches(

@@ -6,12 +6,15 @@ from random import Random
 
 import pytest
 
+from hbase_orm import connect
 from hbase_orm.advise.estimating.write_numbers import (
     numbers_of_batches,
     numbers_of_entries,
     numbers_of_single_writes,
 )
-from hbase_orm.ops import Cell, Row
+from hbase_orm.ops import Cell, MutateRows, Row
+from tests.support.estimated_models import Indexed, load
+from tests.support.recording import RecordsRequests, gateway_of, through
 
 
 def rows_at(times: list[int]) -> list[Row]:
@@ -27,10 +30,23 @@ def test_rows_that_are_written_one_by_one_have_numbers_of_their_own() -> None:
     assert numbers[b"\0\0\0\2", 4] == 1
 
 
-def test_a_thousand_entries_of_an_index_are_written_at_once() -> None:
+def test_a_hundred_entries_of_an_index_are_written_at_once() -> None:
     numbers = numbers_of_entries(rows_at([*range(250)]), 2_500)
 
-    assert [numbers[n.to_bytes(4, "big"), n] for n in (0, 99, 100, 249)] == [1, 1, 2, 3]
+    assert [numbers[n.to_bytes(4, "big"), n] for n in (0, 9, 10, 249)] == [1, 1, 2, 25]
+
+
+def test_as_many_entries_are_written_at_once_as_is_assumed() -> None:
+    with connect("memory://") as engine:
+        engine.create_tables(Indexed)
+        sent = RecordsRequests(gateway_of(engine))
+        load(through(sent, engine), Indexed, 2_000)
+
+    writes = [each for each in sent.requests if isinstance(each, MutateRows)]
+    entries = [len(each.mutations) for each in writes if each.table == "indexed_ix_by_city"]
+    numbers = numbers_of_entries(rows_at([*range(2_000)]), 2_000)
+    assert entries == [100] * 20
+    assert len(entries) == len(set(numbers.values()))
 
 
 def test_cells_of_one_timestamp_have_one_number() -> None:
