@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -74,6 +75,7 @@ def test_the_table_of_a_killed_loader_is_opened_by_the_next_one(engine: Engine, 
     with engine.session().bulk(insert_only=True, gateway_timeout_s=0) as bulk:
         bulk.add_all(Parcel(number=n, city=some_city(), state="new") for n in range(OWN_ROWS))
         kill_a_loader(url)
+        time.sleep(engine.options.lease_s + 1)  # before, nobody knows that it does not run
         during = engine.table_state(Parcel)
 
     assert (during, engine.table_state(Parcel)) == (TableState.LOADING, TableState.READABLE)
