@@ -78,16 +78,22 @@ class BegunScan:
                 "the scanner is closed", fix="open a new scanner after the last key seen"
             )
         held = self._rows[: request.count]
-        if len(held) == request.count or self._rest is None:
-            fetched: list[Row] = []
-        else:
-            if self._scanner is None:
-                self._scanner = self._opened(self._rest, send)
-            others = request.count - len(held)
-            fetched = send(replace(request, scanner=self._scanner, count=others))
-        # Dropped only now: after an error the rows are still to be returned.
+        fetched: list[Row] = []
+        if len(held) < request.count and self._rest is not None:
+            try:
+                fetched = self._fetch_rest(request, request.count - len(held), self._rest, send)
+            except ScannerExpiredError:
+                if not held:
+                    raise
+        # Dropped only now: after another error the rows are still to be returned.
         self._rows = self._rows[len(held) :]
         return held + fetched
+
+    def _fetch_rest(self, request: FetchRows, count: int, rest: Scan, send: Send) -> list[Row]:
+        if self._scanner is None:
+            self._scanner = self._opened(rest, send)
+        fetched: list[Row] = send(replace(request, scanner=self._scanner, count=count))
+        return fetched
 
     def _opened(self, rest: Scan, send: Send) -> ScannerId:
         scanner: ScannerId

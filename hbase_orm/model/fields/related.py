@@ -47,6 +47,11 @@ class Relation:
         return name
 
     @property
+    def note(self) -> str:
+        """How the row is found, for a description of the field."""
+        return "related by " + ", ".join(f"{name}={field}" for name, field in self.key.items())
+
+    @property
     def read_otherwise(self) -> str:
         """How a program reads the object without loading it as a related one."""
         return f"session.get({self.shown_type}, {', '.join(f'{name}=...' for name in self.key)})"

@@ -7,7 +7,12 @@ from typing import Any, TypeVar
 
 import pytest
 
-from hbase_orm.errors import RegionUnavailableError, RejectedError, ScannerExpiredError
+from hbase_orm.errors import (
+    ConnectionLostError,
+    RegionUnavailableError,
+    RejectedError,
+    ScannerExpiredError,
+)
 from hbase_orm.gateway.begun_scans import MOST_ROWS
 from hbase_orm.gateway.memory.gateway import MemoryGateway
 from hbase_orm.gateway.routed import RoutedGateway
@@ -136,12 +141,24 @@ def test_without_thrift2_a_scanner_is_opened_at_once() -> None:
     assert both.data.asked == ["OpenScanner", "CloseScanner"]
 
 
-def test_rows_that_were_read_are_there_after_an_error() -> None:
+def test_rows_that_were_read_are_returned_although_no_scanner_can_be_opened() -> None:
     both = Both(200)
     scanner = both.open()
     both.data.fail = lambda _: RegionUnavailableError("a region moves")
 
+    assert both.fetch(scanner, 150) == [*range(MOST_ROWS)]
     with pytest.raises(ScannerExpiredError, match="at the moment"):
+        both.fetch(scanner, 150)
+    both.data.fail = lambda _: None
+    assert both.fetch(scanner, 150) == [*range(MOST_ROWS, 200)]
+
+
+def test_rows_that_were_read_are_there_after_an_error() -> None:
+    both = Both(200)
+    scanner = both.open()
+    both.data.fail = lambda _: ConnectionLostError("the gateway is silent")
+
+    with pytest.raises(ConnectionLostError):
         both.fetch(scanner, 150)
     both.data.fail = lambda _: None
 
