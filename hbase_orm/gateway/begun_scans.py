@@ -40,9 +40,10 @@ Send = Callable[[Operation[Any]], Any]
 def begins_with_rows(scan: Scan) -> bool:
     """Return whether the first rows of a scan are read in one call.
 
-    With a filter that few rows pass, one call could take as long as the whole scan.
+    With a filter that few rows pass, one call could take as long as the whole scan. In a timeline
+    scan, two calls could be answered by replicas of different age.
     """
-    return scan.filter is None and not scan.key_range.is_empty
+    return scan.filter is None and not scan.is_timeline and not scan.key_range.is_empty
 
 
 class BegunScan:

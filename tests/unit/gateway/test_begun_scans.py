@@ -123,6 +123,12 @@ def test_no_more_rows_are_read_first_than_the_scan_wants() -> None:
     assert reads == [30, MOST_ROWS]
 
 
+def test_a_timeline_scan_is_one_scanner() -> None:
+    both = Both(3)
+    both.close(both.open(is_timeline=True))
+    assert both.asked == (["OpenScanner", "CloseScanner"], [])
+
+
 @pytest.mark.parametrize(
     "options",
     [{"filter": b"PrefixFilter('0')"}, {"key_range": KeyRange(b"a", b"a")}],
