@@ -125,8 +125,8 @@ def test_no_more_rows_are_read_first_than_the_scan_wants() -> None:
 
 def test_a_timeline_scan_is_one_scanner() -> None:
     both = Both(3)
-    both.close(both.open(is_timeline=True))
-    assert both.asked == (["OpenScanner", "CloseScanner"], [])
+    both.open(is_timeline=True)
+    assert both.asked == (["OpenScanner"], [])
 
 
 @pytest.mark.parametrize(
