@@ -109,7 +109,8 @@ class Loader:
 
     def _load(self, session: Session, track: Track) -> Loaded:
         start = time.monotonic()
-        with session.bulk(insert_only=True) as bulk:
+        # Every load writes the same rows, so requests of a killed one may still arrive.
+        with session.bulk(insert_only=True, gateway_timeout_s=0) as bulk:
             bulk.add_all(track(map(flight_of, self._data.lines())))
         return Loaded(bulk.report.written, time.monotonic() - start)
 

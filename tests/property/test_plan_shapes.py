@@ -135,7 +135,7 @@ WITHOUT_SHAPE: dict[str, Any] = {
 
 
 # No plan depends on them: they say what is done with rows that were read.
-OF_NO_PLAN: dict[str, Any] = {"corrupt_rule": "skip"}
+OF_NO_PLAN: dict[str, Any] = {"corrupt_rule": "skip", "related_limits": (("orders", 3),)}
 
 
 def test_whatever_a_plan_depends_on_beside_values_is_in_the_shape() -> None:
