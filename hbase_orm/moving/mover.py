@@ -11,8 +11,9 @@ from hbase_orm.index.entries.targets import GUARD_COLUMN, GuardContext
 from hbase_orm.index.protocol.requests import guarded_row
 from hbase_orm.index.upkeep.table_pages import PAGE_ROWS, get_rows, scan_page
 from hbase_orm.moving.adoption import adopt, adopt_absent
+from hbase_orm.moving.joint_seals import seal_unchanged_rows
 from hbase_orm.moving.missing_tables import if_there
-from hbase_orm.moving.seal import seal_row
+from hbase_orm.moving.seal import SealedRow, seal_row
 from hbase_orm.moving.translation import RowMoves, TableMove, data_cells, is_sealed
 from hbase_orm.ops import KeyRange, Protocol, Row, run_all
 
@@ -68,13 +69,17 @@ def move_page(
     """
     page = yield from _page(moves, key_range, page_rows, context)
     left = yield from _left(moves, page, context)
-    yield from run_all([_handed_over(moves, row, context) for row in left])
+    sealed = yield from seal_unchanged_rows(moves.old, left, context)
+    yield from run_all([_handed_over(moves, row, context, sealed.get(row.key)) for row in left])
     return MovedPage(len(page), len(left), _next(page))
 
 
-def _handed_over(moves: RowMoves, row: Row, context: GuardContext) -> Protocol[None]:
-    """Seal and adopt a row of the old table as a scan has read it."""
-    sealed = yield from seal_row(moves.old, row.key, context, as_read=guarded_row(row.cells))
+def _handed_over(
+    moves: RowMoves, row: Row, context: GuardContext, sealed: SealedRow | None
+) -> Protocol[None]:
+    """Adopt a row of the old table as a scan has read it; seal it first if it is not `sealed`."""
+    if sealed is None:
+        sealed = yield from seal_row(moves.old, row.key, context, as_read=guarded_row(row.cells))
     if not sealed.cells:
         return
     move = moves.of_row(row.key)

@@ -10,6 +10,7 @@ import logging
 import time
 import uuid
 from collections.abc import Iterator
+from dataclasses import replace
 
 import happybase
 import pytest
@@ -32,10 +33,12 @@ from hbase_orm import (
 )
 from hbase_orm.binding.runtime import Runtime
 from hbase_orm.binding.write_clock import wall_clock_ms
-from hbase_orm.errors import ClockError, FlushError
-from hbase_orm.index.entries.targets import GUARD_COLUMN
+from hbase_orm.errors import ClockError, FlushError, RowMovedError
+from hbase_orm.index.entries.guard_cell import GuardCell
+from hbase_orm.index.entries.targets import GUARD_COLUMN, GUARDED_RETRIES
 from hbase_orm.index.protocol import attempt
-from hbase_orm.ops import CheckAndMutate, Put, RowMutation
+from hbase_orm.index.protocol.guards_in_place import replace_in_place
+from hbase_orm.ops import CheckAndMutate, KeyRange, Put, RowMutation, Scan, first_rows
 from hbase_orm.server import EmbeddedServer, ServerOptions
 from hbase_orm.testing.settings import TEST_SETTINGS
 from tests.integration.embedded import connected, marks
@@ -182,6 +185,41 @@ def test_a_deleted_row_stays_deleted_after_its_guard_is_gone(
     compact(server, engine)
     assert shown(engine, name) == 3
     check_index(engine, name)
+
+
+@pytest.mark.parametrize("before", ["in memory", "flushed", "compacted"])
+def test_a_guard_replaced_in_place_shows_unless_a_write_came_first(
+    server: EmbeddedServer, engine: Engine, session: Session, name: str, before: str
+) -> None:
+    unchanged, written = name.encode(), name.encode() + b"-written"
+    for row in (unchanged, written):
+        session.insert(Guarded(name=row.decode(), value=1))
+    sealed = {row: replace(guard, is_sealed=True) for row, guard in guards_of(engine, name).items()}
+    session.put_row(Guarded, Guarded.value.to(2), name=written.decode())
+    if before != "in memory":
+        server.admin.flush("edges")
+    if before == "compacted":
+        server.admin.major_compact("edges")
+    context = engine._runtime.guard_context
+
+    shown = engine._runtime.run(replace_in_place("edges", sealed, context))
+
+    assert shown == {unchanged}
+    for is_compacted in (False, True):
+        if is_compacted:
+            compact(server, engine)
+        stored = guards_of(engine, name)
+        assert stored[unchanged] == sealed[unchanged]
+        assert not stored[written].is_sealed
+    with pytest.raises(RowMovedError):
+        session.put_row(Guarded, Guarded.value.to(3), name=unchanged.decode())
+
+
+def guards_of(engine: Engine, prefix: str) -> dict[bytes, GuardCell]:
+    """Return the guards of the rows whose keys begin with `prefix`."""
+    scan = Scan("edges", KeyRange.prefix(prefix.encode()), (GUARD_COLUMN,))
+    rows = engine._runtime.run(first_rows(scan, GUARDED_RETRIES))
+    return {row.key: GuardCell.decode(row.cells[GUARD_COLUMN].value) for row in rows}
 
 
 def test_no_counter_of_a_deleted_row_survives_or_comes_back(

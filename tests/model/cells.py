@@ -25,6 +25,7 @@ from hbase_orm.ops import (
     MutateRows,
     Operation,
     Put,
+    PutStampedRows,
     Row,
     RowMutation,
     StoredVersion,
@@ -108,6 +109,8 @@ def execute(  # noqa: C901, PLR0911  # one return a kind of request
     store: Store, request: Operation[Any]
 ) -> tuple[Store, Any]:
     """Return the store after a request, and the request's answer."""
+    if isinstance(request, PutStampedRows):
+        request = request.as_mutations()
     if store and store[0][0].table == CLOCK_TABLE and not isinstance(request, READS):
         store = ((store[0][0], Stored(store[0][1].timestamp_ms + 1)), *store[1:])
     match request:

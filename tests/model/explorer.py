@@ -30,6 +30,7 @@ from hbase_orm.ops import (
     Operation,
     Protocol,
     ProtocolRun,
+    PutStampedRows,
     RegionRange,
     RenewTimeLimit,
     ScannerId,
@@ -361,6 +362,8 @@ class Explorer:
 def parts_of(request: Operation[Any]) -> tuple[Operation[Any], ...]:
     """Return the steps that HBase makes of a request: one for each row that it writes."""
     match request:
+        case PutStampedRows():
+            return parts_of(request.as_mutations())
         case Together(operations):
             assert all(isinstance(operation, MutateRows) for operation in operations)
             return tuple(part for operation in operations for part in parts_of(operation))

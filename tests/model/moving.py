@@ -6,18 +6,22 @@ leave a note of what they have seen, which is checked when all is quiet.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from hbase_orm.errors import HBaseORMError
+from hbase_orm.errors import HBaseORMError, RowNotFoundError
 from hbase_orm.index.catalog.move_phases import Phase
 from hbase_orm.index.entries.targets import (
+    GUARD_COLUMN,
     GuardContext,
     RowChange,
 )
 from hbase_orm.index.protocol import guarded_write as guard
+from hbase_orm.index.protocol.requests import guarded_row
 from hbase_orm.index.upkeep.repair import repair_pass
 from hbase_orm.index.upkeep.table_pages import scan_page, with_base_keys
+from hbase_orm.moving import new_entries
 from hbase_orm.moving.adoption import taking_over
 from hbase_orm.moving.moved_increment import moved_increment
 from hbase_orm.moving.moved_write import moved_write, new_table, old_table
@@ -48,6 +52,8 @@ from tests.model.cells import (
 )
 from tests.model.explorer import LeasesEnd, in_turn
 from tests.model.moving_tables import (
+    INDEXED,
+    INDEXING,
     MOVING,
     NEW,
     NEW_INDEX,
@@ -87,7 +93,7 @@ def _waiting_for_phase(system: MoveSystem, number: int, task: Task) -> Protocol[
         if note is None:
             raise HBaseORMError("the phase is not reached")
         floor_ms = int(note.cells[b""].value)
-    own = context(number, task.clock_ms)
+    own = context(number, task.clock_ms, system.epoch_of(task.phase))
     steps = steps_of(system, number, task, own, floor_ms)
     return (yield from (without_old_tables(steps) if task.phase is NEW else steps))
 
@@ -97,6 +103,8 @@ def steps_of(  # noqa: PLR0911  # one return a kind of task
 ) -> Protocol[Any]:
     move = move_of(system)
     match task.kind:
+        case "indexer":
+            return rows_indexed(system, own)
         case "mover":
             return moved(system, own)
         case "repair":
@@ -142,6 +150,25 @@ def moved(system: MoveSystem, own: GuardContext) -> Protocol[None]:
         yield from move_all(move, own)
     floor_ms = yield from checked_floor(move, own)
     yield from ask(Note(b"moved", str(floor_ms).encode()))
+
+
+def rows_indexed(system: MoveSystem, own: GuardContext) -> Protocol[None]:
+    """Put all rows into the new indexes, those that change meanwhile one by one."""
+    move = move_of(system)
+    target = old_table(move, INDEXING)
+    known = {index.table for index in move.old.indexes}
+    added = [index for index in target.indexes if index.table not in known]
+    rest: bytes | None = b""
+    while rest is not None:
+        columns = (*move.old.families, GUARD_COLUMN)
+        page = yield from scan_page(OLD_TABLE, columns, KeyRange(rest), PAGE_ROWS, own)
+        read = {row.key: guarded_row(row.cells) for row in page}
+        finished = yield from new_entries.index_unchanged_rows(target, added, read, own)
+        for key in [key for key in read if key not in finished]:
+            with suppress(RowNotFoundError):
+                yield from guard.guarded_write(target, RowChange(key, kind="reindex"), own)
+        rest = page[-1].key + b"\x00" if page else None
+    yield from ask(Note(INDEXED, b""))
 
 
 def move_all(move: TableMove, own: GuardContext) -> Protocol[None]:

@@ -33,6 +33,7 @@ from tests.model.moving import (
     without_old_tables,
 )
 from tests.model.moving_tables import (
+    INDEXED,
     INDEXING,
     LATER_CLOCK_MS,
     MOVING,
@@ -80,7 +81,8 @@ def explore_move(system: MoveSystem) -> Explorer:
 
 def move_store(system: MoveSystem) -> Store:
     store: Store = ()
-    target = old_table(move_of(system), INDEXING)
+    first = Phase.GUARDED if system.needs_index else INDEXING
+    target = old_table(move_of(system), first)
     for number, (key, cells) in enumerate(system.before.items(), start=98):
         change = RowChange(key, cells)
         store = run_alone(guard.guarded_write(target, change, context(number, 5)), store)
@@ -111,9 +113,11 @@ class MoveSoundness:
         rows = virtual_ledger(self.move, state.store)
         if not is_explained(self.system, state, rows):
             return "the acknowledged writes do not explain the rows, or what a reader saw"
-        bare = tuple((p, s) for p, s in state.store if p.table != NOTES or p.row == b"moved")
+        kept = {b"moved", INDEXED}
+        bare = tuple((p, s) for p, s in state.store if p.table != NOTES or p.row in kept)
         if bare not in self._ended:
-            self._ended[bare] = self._fault_after_all(bare, rows)
+            is_indexed = self._is_indexed(bare)
+            self._ended[bare] = self._fault_after_all(bare, rows) if is_indexed else ""
         return self._ended[bare]
 
     def fault_of_store(self, store: Store) -> str:
@@ -121,6 +125,8 @@ class MoveSoundness:
         visible = {(p.table, p.row) for p, s in store if s.value is not None}
         if (NOTES, b"moved") not in visible and self._is_in_doubt(store):
             return "both tables decide about a row"
+        if not self._is_indexed(store):
+            return ""
         if what := self._fault_of_old_rows(store, visible):
             return what
         owners = self._owners(store)
@@ -129,6 +135,10 @@ class MoveSoundness:
                 if owners.get(entry.key) not in {key, b""}:
                     return "a row has no entry in the new table's index"
         return ""
+
+    def _is_indexed(self, store: Store) -> bool:
+        """Return whether the old rows must have entries in the new indexes."""
+        return not self.system.needs_index or any(p.row == INDEXED for p, _ in store)
 
     def _is_in_doubt(self, store: Store) -> bool:
         """Return whether the new table has a guard for a row that is not sealed in the old one."""
@@ -172,7 +182,7 @@ class MoveSoundness:
             return self._fault_of_moved(store, rows)
         if virtual_ledger(self.move, run_alone(ask(ExpireDeadGuards()), store)) != rows:
             return "rows change when guards expire"
-        own = context(96, LATER_CLOCK_MS)
+        own = context(96, LATER_CLOCK_MS, self.system.epoch_of(MOVING))
         repaired = run_alone(row_by_row(repair(self.move, MOVING, own)), store)
         if what := self._fault_of_repaired(repaired, rows):
             return what
@@ -195,13 +205,17 @@ class MoveSoundness:
         return PREPARED, MOVING
 
     def _read(self, store: Store, phase: Phase, kind: ReadKind) -> Ledger:
-        steps = read(self.system, Task(kind, phase), context(96, LATER_CLOCK_MS))
+        steps = read(
+            self.system,
+            Task(kind, phase),
+            context(96, LATER_CLOCK_MS, self.system.epoch_of(MOVING)),
+        )
         seen = result_of(row_by_row(steps), store)
         return {key: dict(cells) for key, cells in seen.items() if cells is not None}
 
     def _fault_when_new(self, store: Store, rows: Ledger) -> str:
         floor_ms = int(dict(store)[Place(NOTES, b"moved", b"")].value or b"0")
-        own = context(95, LATER_CLOCK_MS)
+        own = context(95, LATER_CLOCK_MS, self.system.epoch_of(MOVING))
         repaired = run_alone(repair(self.move, NEW, own, floor_ms), store)
         if what := self._fault_of_repaired(repaired, rows):
             return what
@@ -211,7 +225,13 @@ class MoveSoundness:
                 last = {V1: b"A", W: b"%d" % number if self.system.is_unique else b"X"}
                 counter = {c: v for c, v in rows.get(key, {}).items() if c == N}
                 change = RowChange(key, last)
-                steps = moved_write(self.move, NEW, change, context(number, 3), floor_ms=floor_ms)
+                steps = moved_write(
+                    self.move,
+                    NEW,
+                    change,
+                    context(number, 3, self.system.epoch_of(NEW)),
+                    floor_ms=floor_ms,
+                )
                 after = run_alone(without_old_tables(steps), after)
                 expected[key] = {**last, **counter}
             if ledger_in(after, NEW_TABLE) != expected:
@@ -238,11 +258,12 @@ class MoveSoundness:
             from_old = self.move.to_new(self.move.old_key(key), data_of(owner))
             before = from_old.cells if from_old is not None and from_old.key == key else {}
             for column, cell in data_of(row).items():
-                if column == N:
-                    known = before.get(N)
-                    is_changed = known != cell and known is not None and known.value == cell.value
-                else:
-                    is_changed = cell.timestamp_ms <= seal_ms and before.get(column) != cell
+                known = before.get(column)
+                is_same = known is not None and known.value == cell.value
+                # A seal that was put again is as late as the first write after the first one.
+                limit_ms = seal_ms if is_same else seal_ms - 1
+                is_old = cell.timestamp_ms <= limit_ms if column != N else is_same
+                is_changed = known != cell and is_old
                 if is_changed:
                     return "a cell was handed over with another value or timestamp"
         return ""
@@ -303,7 +324,7 @@ def is_explained(system: MoveSystem, state: State, rows: Ledger) -> bool:
     maybe = [number for number in writes if state.processes[number] in {UNKNOWN, CRASHED}]
     subsets = chain.from_iterable(combinations(maybe, size) for size in range(len(maybe) + 1))
     seen = {int(p.row): ast.literal_eval((s.value or b"").decode())
-            for p, s in state.store if p.table == NOTES and p.row != b"moved"}  # fmt: skip
+            for p, s in state.store if p.table == NOTES and p.row not in {b"moved", INDEXED}}  # fmt: skip
     return any(
         is_in_real_time(state, order) and _explains(system, state, order, rows, seen)
         for subset in subsets

@@ -10,7 +10,8 @@ from hbase_orm.index.catalog.move_phases import Phase
 from tests.model.moving_tables import Layout, MoveSystem, Task, W
 from tests.support.replays import V1, V2
 
-INDEXING, PREPARED, MOVING, NEW = Phase.INDEXING, Phase.PREPARED, Phase.MOVING, Phase.NEW
+GUARDED, INDEXING, PREPARED = Phase.GUARDED, Phase.INDEXING, Phase.PREPARED
+MOVING, NEW = Phase.MOVING, Phase.NEW
 BYTE: Final[Layout] = "behind a byte"
 VALUE: Final[Layout] = "behind a value"
 SAME: Final[Layout] = "same key"
@@ -47,6 +48,7 @@ def find(phase: Phase, w: bytes) -> Task:
     return Task("find", phase, puts={W: w})
 
 
+INDEXER: Final = Task("indexer", INDEXING)
 MOVER: Final = Task("mover")
 EXPIRE: Final = Task("expire")
 COMPACT: Final = Task("compact")
@@ -55,6 +57,68 @@ OLD_REPAIR: Final = Task("old repair", PREPARED, clock_ms=REPAIR_MS)
 GET, SCAN = Task("get", PREPARED), Task("scan", PREPARED)
 SCAN_BACK: Final = Task("scan back", PREPARED)
 CHANGE_OF_KEY: Final = Task("old put", INDEXING, b"a", {V1: b"B"})
+
+# --- old rows get entries in the new indexes ------------------------------------------------------
+
+INDEX_BESIDE_UNAWARE = MoveSystem(
+    "old rows are indexed beside a put that does not know the indexes",
+    BYTE,
+    TWO,
+    (INDEXER, Task("old put", GUARDED, b"a", {V2: b"Y"})),
+    needs_index=True,
+    at_least=7_700,
+)
+INDEX_BESIDE_PUT = MoveSystem(
+    "old rows are indexed beside a put",
+    BYTE,
+    ONE,
+    (INDEXER, Task("old put", INDEXING, b"a", {V2: b"Y"})),
+    needs_index=True,
+    at_least=8_700,
+)
+INDEX_BESIDE_KEY = MoveSystem(
+    "old rows are indexed beside a change of the new key, and a compaction",
+    VALUE,
+    ONE,
+    (INDEXER, CHANGE_OF_KEY, COMPACT),
+    needs_index=True,
+    crashes=0,
+    at_least=36_000,
+)
+INDEX_BESIDE_DELETE = MoveSystem(
+    "old rows are indexed beside a delete, and a compaction",
+    BYTE,
+    ONE,
+    (INDEXER, Task("old delete", INDEXING, b"a"), COMPACT),
+    needs_index=True,
+    crashes=0,
+    at_least=18_000,
+)
+LATE_INDEXER = MoveSystem(
+    "the mover, and a program that still indexes old rows",
+    BYTE,
+    ONE,
+    (INDEXER, MOVER),
+    settled=(INDEXER,),
+    needs_index=True,
+    at_least=7_500,
+)
+LATE_INDEXER_BESIDE_GET = replace(
+    LATE_INDEXER,
+    name="a read beside the mover, and a program that still indexes old rows",
+    tasks=(INDEXER, MOVER, GET),
+    losses=0,
+    crashes=0,
+    at_least=5_200,
+)
+INDEX_SYSTEMS: Final = (
+    INDEX_BESIDE_UNAWARE,
+    INDEX_BESIDE_PUT,
+    INDEX_BESIDE_KEY,
+    INDEX_BESIDE_DELETE,
+    LATE_INDEXER,
+    LATE_INDEXER_BESIDE_GET,
+)
 
 # --- one row --------------------------------------------------------------------------------------
 
@@ -497,6 +561,7 @@ COUNT_SYSTEMS: Final = (
 )
 
 MOVE_SYSTEMS: Final = (
+    *INDEX_SYSTEMS,
     *COUNT_SYSTEMS,
     ONE_PUT,
     PREPARED_AND_MOVING,

@@ -24,6 +24,9 @@ N = b"d:n"
 OLD_TABLE, NEW_TABLE, NEW_KEYS, OLD_INDEX, NEW_INDEX = "old", "new", "new keys", "by v2", "by w"
 OF_OLD = {OLD_TABLE, NEW_KEYS, OLD_INDEX}
 
+INDEXED = b"indexed"
+"""The note of a process that has put all rows into the new indexes."""
+
 PAGE_ROWS = 2
 LATER_CLOCK_MS = 3
 """The clock of writes after the move, so slow that only the floor keeps their cells visible."""
@@ -45,7 +48,7 @@ class Task:
 
     Attributes:
         kind: A write of the new class, one of the old class, a read by keys, by a range or by the
-            index, the mover, a repair of the new table's index, or what HBase does.
+            index, what indexes old rows, the mover, a repair of the new table's index, or what HBase does.
         phase: The phase that the process knows.
         key: The new key that is written; of the old class the old key.
     """
@@ -54,7 +57,7 @@ class Task:
         "put", "insert", "update", "delete",
         "old put", "old delete", "count", "old count",
         "get", "scan", "scan back", "find",
-        "mover", "repair", "old repair", "expire", "compact",
+        "indexer", "mover", "repair", "old repair", "expire", "compact",
     ]  # fmt: skip
     phase: Phase = MOVING
     key: bytes = b""
@@ -83,6 +86,8 @@ class MoveSystem:
         is_unique: Whether the new table's index is unique.
         has_counter: Whether both tables have the counter.
         keeps_promise: Whether the mover waits until no writer of PREPARED is left.
+        needs_index: Whether the rows of `before` were written by writers of GUARDED, and do not
+            have entries in the new indexes yet.
     """
 
     name: str
@@ -98,6 +103,11 @@ class MoveSystem:
     has_counter: bool = False
     keeps_promise: bool = True
     tries: int = 3
+    needs_index: bool = False
+
+    def epoch_of(self, phase: Phase) -> int:
+        """Return the catalog's epoch that processes of a phase know."""
+        return 2 if self.needs_index and phase >= INDEXING else 1
 
     def __str__(self) -> str:
         return self.name

@@ -39,6 +39,10 @@ def test_every_run_explores_as_many_states_of_moves_as_it_says() -> None:
 BREAKS = (
     (broken.SEAL_UNCHECKED, systems.PREPARED_AND_MOVING),
     (broken.UNSEALED, systems.ONE_PUT),
+    (broken.SEALED_UNREAD, systems.PUT_AND_MOVER),
+    (broken.SEALED_ONCE, systems.LATE_INDEXER),
+    (broken.INDEXED_UNREAD, systems.INDEX_BESIDE_UNAWARE),
+    (broken.GUARD_NOT_RENEWED, systems.INDEX_BESIDE_UNAWARE),
     (broken.ABSENT_UNSEALED, systems.TWO_INSERTS),
     (broken.SEAL_EARLY, systems.ONE_PUT),
     (broken.SEAL_EXPIRES, systems.DELETED_FOR_GOOD),

@@ -16,14 +16,17 @@ from hbase_orm.index.entries.targets import (
     RowChange,
 )
 from hbase_orm.index.protocol import guarded_write
+from hbase_orm.index.protocol.guards_in_place import replace_in_place
 from hbase_orm.index.protocol.requests import read_before
 from hbase_orm.index.upkeep.table_pages import get_rows, scan_page
 from hbase_orm.moving import (
     adoption,
     counter_seals,
+    joint_seals,
     moved_increment,
     moved_write,
     mover,
+    new_entries,
     seal,
     virtual_reads,
     virtual_scans,
@@ -76,6 +79,29 @@ def seal_without_check(
     )
     put = Put(GUARD_COLUMN, guard.encode(), guard.timestamp_ms)
     yield from ask(MutateRow(table.table, RowMutation(key, puts=(put,))))
+    return guard
+
+
+def replace_unread(
+    table: str, guards: Mapping[bytes, GuardCell], context: GuardContext
+) -> Protocol[set[bytes]]:
+    yield from replace_in_place(table, guards, context)
+    return set(guards)
+
+
+def read_instead(
+    table: str, guards: Mapping[bytes, GuardCell], context: GuardContext
+) -> Protocol[set[bytes]]:
+    stored = yield from get_rows(table, list(guards), context, (GUARD_COLUMN,))
+    shown = {row.key: guard_of(row.cells.get(GUARD_COLUMN)) for row in stored if row is not None}
+    return {key for key, each in guards.items() if (now := shown.get(key)) and is_of(now, each)}
+
+
+def is_of(now: GuardCell, guard: GuardCell) -> bool:
+    return (now.timestamp_ms, now.nonce) == (guard.timestamp_ms, guard.nonce)
+
+
+def at_the_same_time(guard: GuardCell) -> GuardCell:
     return guard
 
 
@@ -366,6 +392,16 @@ def seal_that_expires(
 
 
 SEAL_UNCHECKED: Final = Break("seal by check", seal, "_sealed", seal_without_check)
+SEALED_UNREAD: Final = Break(
+    "read whether the seal shows", joint_seals, "replace_in_place", replace_unread
+)
+SEALED_ONCE: Final = Break("put the seal again, later", joint_seals, "_later", at_the_same_time)
+INDEXED_UNREAD: Final = Break(
+    "read whether the row has changed", new_entries, "replace_in_place", replace_unread
+)
+GUARD_NOT_RENEWED: Final = Break(
+    "renew the guard of an indexed row", new_entries, "replace_in_place", read_instead
+)
 UNSEALED: Final = Break("seal first", seal, "_sealed", leave_unsealed)
 ABSENT_UNSEALED: Final = Break("seal absent rows", adoption, "seal_row", seal_existing_rows_only)
 SEAL_EARLY: Final = Break("seal later than all", seal, "seal_timestamp", early_timestamp)

@@ -36,11 +36,11 @@ from hbase_orm.migrate.errors import MigrationStoppedError
 from hbase_orm.migrate.operations.copies import RekeyTable
 from hbase_orm.migrate.operations.refusals import NeedsExclusiveUseError, RefusedRowsError
 from hbase_orm.ops import (
-    CheckAndMutate,
     Delete,
     GetRows,
     MutateRow,
     Operation,
+    PutStampedRows,
     RowMutation,
     ask,
 )
@@ -124,7 +124,7 @@ def test_a_mover_whose_lease_ends_within_a_page_and_at_the_next_look_at_the_cata
         time.sleep(SHORT_LEASE_S)
 
     def is_seal(request: Operation[Any]) -> bool:
-        is_there = isinstance(request, CheckAndMutate) and request.table == "t"
+        is_there = isinstance(request, PutStampedRows) and request.table == "t"
         return is_there and phase(move.engine, "t") == "MOVING"
 
     def is_next_look(request: Operation[Any]) -> bool:

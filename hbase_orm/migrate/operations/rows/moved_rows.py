@@ -16,6 +16,7 @@ from hbase_orm.errors import (
     ConflictError,
     CorruptRowError,
     RowKeyError,
+    TableNotFoundError,
     ValidationError,
 )
 from hbase_orm.index.catalog.catalog import CatalogView, read_entry
@@ -25,6 +26,7 @@ from hbase_orm.index.entries.targets import (
     GUARD_COLUMN,
     GuardContext,
     GuardedTable,
+    RowBefore,
 )
 from hbase_orm.index.protocol.requests import guarded_row
 from hbase_orm.index.upkeep.table_pages import scan_page
@@ -35,6 +37,7 @@ from hbase_orm.migrate.operations.refusals import mismatch
 from hbase_orm.migrate.operations.rows.row_edits import after_page
 from hbase_orm.migrate.operations.rows.row_walk import PageOutcome, RowFailure, failure_text
 from hbase_orm.moving.mover import check_page, move_page
+from hbase_orm.moving.new_entries import index_unchanged_rows
 from hbase_orm.moving.translation import RowMoves, data_cells
 from hbase_orm.ops import Cell, KeyRange, Protocol
 
@@ -94,10 +97,33 @@ class MovedRows:
             if reason:
                 rejected[row.key] = reason
         fitting = [row.key for row in page if row.key not in rejected]
-        as_read = {row.key: guarded_row(row.cells) for row in page}
-        yield from RowReindexer(self._lease()).reindex(fitting, rejected, as_read)
+        as_read = {row.key: guarded_row(row.cells) for row in page if row.key not in rejected}
+        lease = self._lease()
+        finished = yield from self._indexed_together(lease, as_read)
+        others = [key for key in fitting if key not in finished]
+        yield from RowReindexer(lease).reindex(others, rejected, as_read)
         failures = [RowFailure(name, key, why.splitlines()[0]) for key, why in rejected.items()]
         return PageOutcome(len(page), after_page(page), len(fitting), tuple(failures))
+
+    def _indexed_together(
+        self, lease: TableLease, rows: Mapping[bytes, RowBefore | None]
+    ) -> Protocol[set[bytes]]:
+        """Index the rows that nobody changes meanwhile; return their keys.
+
+        Without a lease, or without a table of the new indexes, no row is indexed: whoever indexes
+        the rows one by one finds out what has become of the move.
+        """
+        target, context = yield from lease.permitted()
+        entry = self._view.entry(self.source.name)
+        if entry is None:  # a pause of a lease just now
+            return set()
+        own = {index.table for index in self._moves_of(entry).old.indexes}
+        added = [index for index in target.indexes if index.table not in own]
+        try:
+            return (yield from index_unchanged_rows(target, added, rows, context))
+        except (CatalogLeaseError, TableNotFoundError):
+            lease.forget()
+            return set()
 
     def _lease(self) -> TableLease:
         """Return a lease on the old table with the indexes that its writers maintain."""
@@ -108,8 +134,11 @@ class MovedRows:
 
     def _written_old_table(self, entry: CatalogEntry) -> GuardedTable:
         self._check_phase(entry, Phase.INDEXING)
-        moves = self.models.move(entry, self._new_entry, self.new_key_table)
+        moves = self._moves_of(entry)
         return with_new_indexes(moves.old, moves)
+
+    def _moves_of(self, entry: CatalogEntry) -> RowMoves:
+        return self.models.move(entry, self._new_entry, self.new_key_table)
 
     @cached_property
     def _new_entry(self) -> CatalogEntry:
@@ -147,9 +176,13 @@ class MovedRows:
 
     def checked_page(self, name: str, key_range: KeyRange, rows: int) -> Protocol[PageOutcome]:
         """Hand over what programs of the phase before left, and check the rows of a page."""
-        moved = yield from self.moved_page(name, key_range, rows)
         moves, context = yield from self._mover()
         page = yield from check_page(moves, key_range, context, page_rows=rows)
+        moved = PageOutcome(page.seen, page.next)
+        if page.left:
+            moved = yield from self.moved_page(name, key_range, rows)
+            moves, context = yield from self._mover()
+            page = yield from check_page(moves, key_range, context, page_rows=rows)
         self.note_guard(page.newest_ms)
         failures = list(moved.failures)
         known = {failure.row for failure in failures}
