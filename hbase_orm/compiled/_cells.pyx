@@ -95,6 +95,10 @@ cdef int64_t FIRST_MICRO = -62_135_596_800_000_000
 cdef int64_t AFTER_LAST_MICRO = 253_402_300_800_000_000
 
 
+cdef uint32_t MOST_USUAL = 1 << 20
+"""The bytes of a usual text, and the cells of a usual row, at most."""
+
+
 cdef inline uint32_t _length(const uint8_t* at) noexcept nogil:
     return (<uint32_t>at[0] << 24) | (<uint32_t>at[1] << 16) | (<uint32_t>at[2] << 8) | at[3]
 
@@ -199,6 +203,7 @@ cdef struct Value:
     uint32_t family_bytes
     uint32_t qualifier_bytes
     uint32_t value_bytes
+    bint has_kind
 
 
 cdef inline const uint8_t* _text(const uint8_t* at, const uint8_t* end, uint8_t field,
@@ -227,10 +232,17 @@ cdef inline const uint8_t* _value2(const uint8_t* at, const uint8_t* end, Value*
     if value.value == NULL:
         return NULL
     at = value.value + value.value_bytes
-    if end - at < 12 or at[0] != 0x0A or at[1] != 0 or at[2] != 4 or at[11] != 0:
+    if end - at < 12 or at[0] != 0x0A or at[1] != 0 or at[2] != 4:
         return NULL
     value.stamp = at + 3
-    return at + 12
+    at += 11
+    # The kind of the cell, which servers send: a put. Only a raw read shows others.
+    value.has_kind = at[0] == 0x03
+    if value.has_kind:
+        if end - at < 5 or at[1] != 0 or at[2] != 6 or at[3] != 4:
+            return NULL
+        at += 4
+    return at + 1 if at[0] == 0 else NULL
 
 
 cdef inline uint8_t* _put_length(uint8_t* at, uint32_t size) noexcept nogil:
@@ -265,13 +277,18 @@ def take_results(bytes data not None, Py_ssize_t position, Py_ssize_t most, list
 
         0b 00 01  field 1, text: 4 bytes length of the row key, then the key
         0f 00 02  field 2, a list: 0c, 4 bytes number of cells, then the cells:
-                  fields 1, 2, 3, texts: family, qualifier and value; 0a 00 04: 8 bytes timestamp; 00
+                  fields 1, 2, 3, texts: family, qualifier and value; 0a 00 04: 8 bytes timestamp;
+                  03 00 06: the kind of the cell, 04, which is a put (may be missing); 00
         02 00 03  whether a replica returned the row, 1 byte
         02 00 04  whether the row is a piece, 1 byte; this and the field before may be missing
         00        end of the row
 
-    The arguments and the result are those of `take_rows`. A row that a replica returned, that has
-    no cells or that has other fields is not taken.
+    The arguments are those of `take_rows`. A row that a replica returned, that has no cells or that
+    has other fields is not taken.
+
+    Returns:
+        The position of the first row that was not taken. If this row is not complete, and of the
+        form above as far as it is there: -1 less its position.
     """
     cdef const uint8_t* begin = <const uint8_t*>PyBytes_AS_STRING(data)
     cdef Py_ssize_t size = PyBytes_GET_SIZE(data)
@@ -284,7 +301,7 @@ def take_results(bytes data not None, Py_ssize_t position, Py_ssize_t most, list
     cdef const uint8_t* stop
     cdef uint8_t* to
     cdef uint32_t key_bytes, count, left
-    cdef Py_ssize_t encoded_bytes
+    cdef Py_ssize_t encoded_bytes, kinds
     cdef Value value
     cdef bytes encoded
     cdef object row
@@ -301,15 +318,17 @@ def take_results(bytes data not None, Py_ssize_t position, Py_ssize_t most, list
         stop += 8
         cells = stop
         left = count
+        kinds = 0
         while left:
             stop = _value2(stop, end, &value)
             if stop == NULL:
                 break
+            kinds += value.has_kind
             left -= 1
         if stop == NULL:
             break
-        # A cell of Thrift2 has nine bytes more than one of Thrift1.
-        encoded_bytes = (stop - cells) - 9 * <Py_ssize_t>count
+        # A cell of Thrift2 has nine bytes more than one of Thrift1, and four for its kind.
+        encoded_bytes = (stop - cells) - 9 * <Py_ssize_t>count - 4 * kinds
         stop = _after_flags(stop, end)
         if stop == NULL:
             break
@@ -324,7 +343,74 @@ def take_results(bytes data not None, Py_ssize_t position, Py_ssize_t most, list
         rows.append(row)
         at = stop
         most -= 1
+    if most > 0 and _is_cut(at, end):
+        return -1 - (at - begin)
     return at - begin
+
+
+cdef bint _is_cut(const uint8_t* at, const uint8_t* end) noexcept nogil:
+    """Return whether a row of Thrift2 is of the usual form as far as it is there, and not complete."""
+    cdef uint32_t left
+    cdef int field
+    if not _pass_text(&at, end, 1):
+        return at == NULL
+    if end - at < 8:
+        return _begins(at, end, b"\x0f\x00\x02\x0c", 4)
+    if not _begins(at, end, b"\x0f\x00\x02\x0c", 4):
+        return False
+    left = _length(at + 4)
+    if left > MOST_USUAL:
+        return False
+    at += 8
+    while left:
+        for field in range(1, 4):
+            if not _pass_text(&at, end, field):
+                return at == NULL
+        if end - at < 12:
+            return _begins(at, end, b"\x0a\x00\x04", 3)
+        if not _begins(at, end, b"\x0a\x00\x04", 3):
+            return False
+        at += 11
+        if at[0] == 0x03:
+            if end - at < 5:
+                return _begins(at, end, b"\x03\x00\x06\x04", 4)
+            if not _begins(at, end, b"\x03\x00\x06\x04", 4):
+                return False
+            at += 4
+        if at[0] != 0:
+            return False
+        at += 1
+        left -= 1
+    for field in range(3, 5):
+        if end - at >= 4 and at[0] == 0x02 and at[1] == 0 and at[2] == field:
+            at += 4
+    if at < end and at[0] == 0x02 and end - at < 4:
+        return True
+    return at == end
+
+
+cdef inline bint _begins(const uint8_t* at, const uint8_t* end, const char* form, Py_ssize_t size) noexcept nogil:
+    """Return whether bytes begin with `form`, as far as they are there."""
+    return memcmp(at, form, min(size, end - at)) == 0
+
+
+cdef bint _pass_text(const uint8_t** at, const uint8_t* end, uint8_t field) noexcept nogil:
+    """Go behind a text field, and return True; if it is not complete, set `at` to NULL.
+
+    A text of many bytes is no usual one: its reader waits for all of it at once, and checks its length.
+    """
+    cdef const uint8_t* begin = at[0]
+    cdef uint8_t[3] head
+    head[0], head[1], head[2] = 0x0B, 0, field
+    if memcmp(begin, head, min(3, end - begin)) != 0:
+        return False
+    if end - begin >= 7 and _length(begin + 3) > MOST_USUAL:
+        return False
+    if end - begin < 7 or _length(begin + 3) > <uint64_t>(end - begin - 7):
+        at[0] = NULL
+        return False
+    at[0] = begin + 7 + _length(begin + 3)
+    return True
 
 
 cdef const uint8_t* _after_flags(const uint8_t* at, const uint8_t* end) noexcept nogil:
@@ -379,6 +465,56 @@ def columns_of(bytes encoded not None):
             raise ValueError("the bytes are no encoded cells")
         names[PyBytes_FromStringAndSize(<const char*>cell.name, cell.name_bytes)] = None
     return names.keys()
+
+
+def parts_of(bytes encoded not None, tuple names not None):
+    """Return the columns, the values and the timestamps of an encoded row, in the order of its cells.
+
+    Args:
+        encoded: The cells.
+        names: The columns of the row before. If the row has the same ones, they are returned.
+
+    Returns:
+        Three tuples with an item for each cell.
+
+    Raises:
+        ValueError: The bytes are not encoded cells.
+    """
+    cdef const uint8_t* begin = <const uint8_t*>PyBytes_AS_STRING(encoded)
+    cdef const uint8_t* at = begin
+    cdef const uint8_t* end = at + PyBytes_GET_SIZE(encoded)
+    cdef Cell cell
+    cdef Py_ssize_t count = 0
+    cdef bint is_same = True
+    cdef object name
+    cdef list values = []
+    cdef list stamps = []
+    while at < end:
+        at = _cell(at, end, &cell)
+        if at == NULL:
+            raise ValueError("the bytes are no encoded cells")
+        if is_same:
+            is_same = count < len(names)
+            if is_same:
+                name = names[count]
+                is_same = (
+                    isinstance(name, bytes)
+                    and PyBytes_GET_SIZE(name) == cell.name_bytes
+                    and memcmp(PyBytes_AS_STRING(name), cell.name, cell.name_bytes) == 0
+                )
+        values.append(PyBytes_FromStringAndSize(<const char*>cell.value, cell.value_bytes))
+        stamps.append(<int64_t>_number(cell.stamp, 8))
+        count += 1
+    if not is_same or count != len(names):
+        found = []
+        at = begin
+        while at < end:
+            at = _cell(at, end, &cell)
+            if at == NULL:
+                raise ValueError("the bytes are no encoded cells")
+            found.append(PyBytes_FromStringAndSize(<const char*>cell.name, cell.name_bytes))
+        names = tuple(found)
+    return names, tuple(values), tuple(stamps)
 
 
 cdef inline uint64_t _number(const uint8_t* at, uint32_t size) noexcept nogil:

@@ -17,6 +17,10 @@ refusal: Final[str] = _refusal
 """Why rows are read by Python; empty if the compiled module is used."""
 
 
+CellParts = tuple[tuple[bytes, ...], tuple[bytes, ...], tuple[int, ...]]
+"""The columns, values and timestamps of a row's cells, each in the order of the cells."""
+
+
 class EncodedRow(Row):
     """A row as Thrift1 encodes it: `cells` is made of `encoded` when it is first used.
 
@@ -49,6 +53,15 @@ class EncodedRow(Row):
         """The columns of the cells."""
         columns: Collection[bytes] = cells.columns_of(self.encoded)
         return columns
+
+    def parts(self, names: tuple[bytes, ...]) -> CellParts:
+        """Return the columns, values and timestamps of the cells, in their order.
+
+        Args:
+            names: The columns of the row before, which are returned if this row has the same.
+        """
+        parts: CellParts = cells.parts_of(self.encoded, names)
+        return parts
 
     def with_cells(self, cells: dict[bytes, Cell]) -> Row:
         """Return a row with this key and other cells."""

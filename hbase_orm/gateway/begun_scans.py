@@ -27,7 +27,7 @@ from hbase_orm.ops import (
 )
 
 MOST_ROWS: Final = 128
-"""The largest number of rows that are read before a scanner is opened."""
+"""How many rows at most are read before a scanner is opened, if more may be fetched than known."""
 
 _NUMBERS = count()
 
@@ -63,9 +63,11 @@ class BegunScan:
         self._scanner: ScannerId | None = None
 
     @classmethod
-    def open(cls, scan: Scan, send: Send) -> ScannerId:
-        """Read the first rows of a scan, and return its scanner."""
-        first = send(ReadFirstRows(scan, min(scan.caching_rows, MOST_ROWS)))
+    def open(cls, request: OpenScanner, send: Send) -> ScannerId:
+        """Read the first rows of a scan, or all that will be fetched; return its scanner."""
+        scan = request.scan
+        count = request.wanted_rows or min(scan.caching_rows, MOST_ROWS)
+        first = send(ReadFirstRows(scan, count))
         return ScannerId(next(_NUMBERS), cls(scan, first))
 
     def fetch(self, request: FetchRows, send: Send) -> list[Row]:
@@ -126,7 +128,7 @@ def answer_of_begun_scan(request: ScannerRequest, send: Send) -> ScannerId | lis
     """
     check_request(request)
     if isinstance(request, OpenScanner):
-        return BegunScan.open(request.scan, send)
+        return BegunScan.open(request, send)
     begun = request.scanner.owner
     assert isinstance(begun, BegunScan)
     if isinstance(request, FetchRows):

@@ -101,9 +101,15 @@ class Scan:
 
 @dataclass(frozen=True, slots=True)
 class OpenScanner(Operation[ScannerId]):
-    """Open a scanner; it must be closed with `CloseScanner` unless it expired."""
+    """Open a scanner; it must be closed with `CloseScanner` unless it expired.
+
+    Attributes:
+        scan: What is read.
+        wanted_rows: How many rows will be fetched at most, if that is known.
+    """
 
     scan: Scan
+    wanted_rows: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

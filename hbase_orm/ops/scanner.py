@@ -24,12 +24,18 @@ class ResumableScan:
         is_done: Whether all rows are read.
     """
 
-    __slots__ = ("_scanner", "is_done", "rest")
+    __slots__ = ("_scanner", "_wanted_rows", "is_done", "rest")
 
-    def __init__(self, scan: Scan) -> None:
-        """Prepare to read `scan`, without opening a scanner."""
+    def __init__(self, scan: Scan, wanted_rows: int | None = None) -> None:
+        """Prepare to read `scan`, without opening a scanner.
+
+        Args:
+            scan: The scan.
+            wanted_rows: How many rows will be fetched at most, if that is known.
+        """
         self.rest = scan
         self.is_done = False
+        self._wanted_rows = wanted_rows
         self._scanner: ScannerId | None = None
 
     def fetch(self, rows: int, share: float = 1.0) -> Protocol[list[Row]]:
@@ -43,7 +49,7 @@ class ResumableScan:
             share: The part of the read's time limit that the request may use, as in `FetchRows`.
         """
         if self._scanner is None:
-            self._scanner = yield from ask(OpenScanner(self.rest))
+            self._scanner = yield from ask(OpenScanner(self.rest, self._wanted_rows))
         fetched = yield from ask(FetchRows(self._scanner, rows, share))
         if fetched:
             self.rest = self.rest.after(fetched[-1].key)
@@ -78,7 +84,7 @@ def first_rows(scan: Scan, policy: RetryPolicy) -> Protocol[list[Row]]:
 
 def fetch_once(scan: Scan) -> Protocol[list[Row]]:
     """Return the first `caching_rows` rows of a scan, in a single attempt, without retries."""
-    reading = ResumableScan(scan)
+    reading = ResumableScan(scan, scan.caching_rows)
     try:
         rows = yield from reading.fetch(scan.caching_rows)
     except HBaseORMError:

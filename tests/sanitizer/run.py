@@ -21,6 +21,7 @@ TOOLS = ROOT / "build" / "sanitizer-tools"
 NEEDED = ("cython>=3.1", "hatchling>=1.25", "setuptools>=77")
 TESTS = (
     "tests/property/test_row_replies.py",
+    "tests/property/test_result_replies.py",
     "tests/property/test_compiled_reading.py",
     "tests/property/test_compiled_columns.py",
     "tests/property/test_arrow_columns.py",

@@ -179,7 +179,7 @@ def test_the_first_rows_have_a_scanner_of_their_own_that_is_closed() -> None:
 
     requests, result = answered(first_rows(SCAN, POLICY), ONE, rows, None)
 
-    assert requests == [OpenScanner(SCAN), FetchRows(ONE, 2), CloseScanner(ONE)]
+    assert requests == [OpenScanner(SCAN, 2), FetchRows(ONE, 2), CloseScanner(ONE)]
     assert result == rows
 
 
@@ -189,11 +189,11 @@ def test_the_first_rows_are_read_by_another_scanner_when_the_first_one_expires()
     requests, _ = answered(first_rows(SCAN, POLICY), ONE, expired, None, TWO, [], None)
 
     assert requests == [
-        OpenScanner(SCAN),
+        OpenScanner(SCAN, 2),
         FetchRows(ONE, 2),
         CloseScanner(ONE),
         Sleep(0.1),
-        OpenScanner(SCAN),
+        OpenScanner(SCAN, 2),
         FetchRows(TWO, 2),
         CloseScanner(TWO),
     ]

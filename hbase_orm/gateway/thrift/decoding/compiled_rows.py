@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Protocol
 
 from hbase_orm.compiled import EncodedRow, compiled_cells
@@ -48,6 +48,18 @@ class CompiledRows:
         end: int = compiled_cells.take_rows(data, position, most, rows, EncodedRow)
         return end
 
+    def take_results(
+        self, data: bytes, position: int, most: int, rows: list[Row]
+    ) -> tuple[int, bool]:
+        """Append up to `most` rows of Thrift2, which begin at `position` in `data`, to `rows`.
+
+        Returns:
+            The position of the first row that was not taken, and whether this row is of a usual
+            form but has not arrived completely.
+        """
+        end: int = compiled_cells.take_results(data, position, most, rows, EncodedRow)
+        return (end, False) if end >= 0 else (-1 - end, True)
+
     def note(self, rows: Sequence[Row], /) -> None:
         """Learn nothing."""
 
@@ -55,13 +67,3 @@ class CompiledRows:
 def row_takers() -> RowTakers:
     """Return the compiled reader, or the patterns if it was not built or is switched off."""
     return RowPatterns() if compiled_cells is None else CompiledRows()
-
-
-def taker_of_results() -> Callable[[bytes, int, int, list[Row]], int] | None:
-    """Return the compiled function that takes rows of Thrift2; None if it is not used."""
-    return None if compiled_cells is None else _take_results
-
-
-def _take_results(data: bytes, position: int, most: int, rows: list[Row]) -> int:
-    end: int = compiled_cells.take_results(data, position, most, rows, EncodedRow)
-    return end

@@ -24,7 +24,7 @@ from hbase_orm.gateway.thrift.decoding.answers import (
     AnswerReader,
     Many,
 )
-from hbase_orm.gateway.thrift.decoding.compiled_rows import taker_of_results
+from hbase_orm.gateway.thrift.decoding.compiled_rows import CompiledRows
 from hbase_orm.gateway.thrift.decoding.decoded import DecodedRow, DecodedValue
 from hbase_orm.gateway.thrift.decoding.incoming import CHUNK_BYTES, GarbledAnswerError, Incoming
 from hbase_orm.gateway.thrift.decoding.protocols import BinaryReader
@@ -309,14 +309,21 @@ def read_results(reader: AnswerReader, size: int, depth: int) -> list[Row]:
     """
     rows: list[Row] = []
     incoming, left = reader.incoming, size
-    take = taker_of_results() if isinstance(reader, BinaryReader) else None
+    takers = reader.row_takers if isinstance(reader, BinaryReader) else None
+    taker = takers if isinstance(takers, CompiledRows) else None
     while left:
-        if take is not None:
+        is_cut = False
+        if taker is not None:
             before = len(rows)
-            incoming.position = take(incoming.data, incoming.position, left, rows)
+            incoming.position, is_cut = taker.take_results(
+                incoming.data, incoming.position, left, rows
+            )
             left -= len(rows) - before
-        if left:
-            # The next row has not arrived completely, or is unusual.
+        rest_bytes = len(incoming.data) - incoming.position
+        if is_cut and rest_bytes < CHUNK_BYTES:
+            incoming.need(rest_bytes + 1)
+        elif left:
+            # An unusual row, or one of many bytes.
             row = reader.read_struct(DecodedResult(), depth).row()
             if row is None:
                 message = "a row without its key or its cells"

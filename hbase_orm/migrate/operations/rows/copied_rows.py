@@ -91,15 +91,19 @@ class CopiedRows:
         is_same = self.kept.compared(stored, self.horizon_ms) == wanted
         return "" if is_same else "the copy has other cells"
 
-    def stored_page(self, name: str, key_range: KeyRange, rows: int) -> Protocol[PageOutcome]:
-        """Read a page of the new table for its digest."""
+    def stored_page(self, name: str, key_range: KeyRange, rows: int) -> Protocol[ReadPage]:
+        """Read a page of the new table for its digest; nothing is written."""
         families = self._families(mapping.target for mapping in self.mappings)
         page = yield from scan_page(name, families, key_range, rows, self.context)
         versions: _Versions = [None] * len(page)
         if self._keeps_versions:
             versions = yield from self._versions(name, [row.key for row in page], families)
+        return ReadPage(after_page(page), self._read_digest(page, versions))
+
+    def _read_digest(self, page: Sequence[Row], versions: _Versions) -> Protocol[PageWrites]:
         digest = self._digest(map(stored_copy, page, versions))
-        return PageOutcome(len(page), after_page(page), digest=digest)
+        yield from ()
+        return PageWrites(PageOutcome(len(page), after_page(page), digest=digest), ())
 
     def _digest(self, copies: Iterable[RowCopy]) -> RowsDigest:
         """Return the digest of the cells that are compared, without rows that have none."""

@@ -236,7 +236,9 @@ class ExclusiveCopy:
         work = self._rows(tables, kept, horizon).stored_page
         checked = PhaseCheckpoint(checkpoint, _CHECK, saved)
         known = int(saved[_ROWS])
-        walk = RowWalk(self.source, "check rows", work, checked, expected_rows=known, **_PAGES)
+        walk = PipelinedWalk(
+            self.source, "check rows", work, checked, expected_rows=known, **_PAGES
+        )
         stored = walk.run(self.target.existing(self.target.after)).digest
         expected = RowsDigest.decode(saved[_EXPECTED])
         if kept.has_passed(int(horizon), self._now_ms):

@@ -6,7 +6,7 @@ them once, in the order of its own keys.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import blake2b
@@ -15,7 +15,8 @@ from struct import Struct
 from typing import Any, Final, NamedTuple, Self
 
 from hbase_orm.binding.table_moves.column_places import Convert, Place, unchanged
-from hbase_orm.ops import Cell, PutStampedRows, Row, StampedRows, StoredVersion
+from hbase_orm.compiled import EncodedRow
+from hbase_orm.ops import PutStampedRows, Row, StampedRows, StoredVersion
 
 BATCH_ROWS: Final = 500
 """The most rows of a put; those of a page are put in parallel."""
@@ -63,6 +64,16 @@ class _Layout(NamedTuple):
     converters: tuple[tuple[int, Convert], ...]
 
 
+class _LastNames:
+    """The columns of the last row: most rows have those of the one before."""
+
+    __slots__ = ("names",)
+
+    def __init__(self) -> None:
+        """Begin without a row."""
+        self.names: tuple[bytes, ...] = ()
+
+
 @dataclass(frozen=True)
 class CellCopier:
     """Copies the cells of rows; rows with the same columns are copied in the same way.
@@ -76,18 +87,25 @@ class CellCopier:
     _layouts: dict[tuple[bytes, ...], _Layout] = field(
         default_factory=dict[tuple[bytes, ...], _Layout], repr=False
     )
+    _last: _LastNames = field(default_factory=_LastNames, repr=False)
 
-    def newest(self, key: bytes, cells: Mapping[bytes, Cell]) -> RowCopy:
+    def newest(self, key: bytes, row: Row) -> RowCopy:
         """Return the copy of a row, with the key `key`, from the newest cell of each column.
 
         Raises:
             CorruptRowError, CodecError: A cell does not decode, or does not fit.
         """
-        names = tuple(cells)
+        values: tuple[bytes, ...]
+        stamps: tuple[int, ...]
+        if isinstance(row, EncodedRow):
+            names, values, stamps = row.parts(self._last.names)
+            self._last.names = names
+        else:
+            names = tuple(row.cells)
+            values, stamps = zip(*row.cells.values()) if names else ((), ())  # noqa: B905 - pairs
         layout = self._layouts.get(names) or self._layout(names)
         if not layout.columns:
             return RowCopy((), (key,), ())
-        values, stamps = zip(*cells.values())  # noqa: B905 - pairs
         if layout.order is not None:
             values, stamps = layout.order(values), layout.order(stamps)
         if layout.converters:
@@ -145,7 +163,7 @@ def stored_copy(row: Row, versions: Sequence[StoredVersion] | None = None) -> Ro
         versions: All versions of its cells; None if only the newest are wanted.
     """
     if versions is None:
-        return STORED.newest(row.key, row.cells)
+        return STORED.newest(row.key, row)
     return STORED.versions(row.key, versions)
 
 

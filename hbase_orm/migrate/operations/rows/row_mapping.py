@@ -93,7 +93,7 @@ class RowMapping:
         versions: Sequence[StoredVersion] | None,
     ) -> RowCopy:
         copier = self._copier
-        copy = copier.newest(key, row.cells) if versions is None else copier.versions(key, versions)
+        copy = copier.newest(key, row) if versions is None else copier.versions(key, versions)
         if self._makes_cells:
             copy = self._completed(copy, row, values)
         if not copy.columns:

@@ -75,9 +75,9 @@ def test_newest_cells_and_versions_are_copied_to_the_same_places(
     copier = CellCopier(places.get)
     row = Row(key, {column: Cell(value, ms) for column, ms, value in newest})
 
-    copy = copier.newest(key, row.cells)
+    copy = copier.newest(key, row)
 
-    assert copy == copier.newest(key, row.cells), "from the kept layout"
+    assert copy == copier.newest(key, row), "from the kept layout"
     assert copy == copier.versions(key, [StoredVersion(c, ms, "put", v) for c, ms, v in newest])
     assert copy == ordered(
         key, [(places[c][0], ms, places[c][1](v)) for c, ms, v in newest if c in places]
