@@ -17,8 +17,8 @@ from tests.support.declarations.random_plain_models import SHAPES
 
 pytestmark = pytest.mark.hbase
 
-PAIRS = 6
-"""The pairs of each family of models: 54 in all."""
+PAIRS = 4
+"""The pairs of each family of models: 36 in all."""
 
 SOAK_PAIRS = 40
 

@@ -12,7 +12,7 @@ from tests.support.declarations.programs import InMemoryPrograms
 from tests.support.declarations.random_pairs import pair_named, random_pairs
 from tests.support.declarations.random_plain_models import SHAPES
 
-PAIRS = 34
+PAIRS = 16
 SOAK_PAIRS = 240
 
 FAILED_ONCE = (

@@ -15,7 +15,7 @@ from hbase_orm.schema import TableSchema
 from tests.property.quotas import fill, short_of
 from tests.property.random_models import Declared, models, row_key, rows
 
-MODELS = 300
+MODELS = 150
 LEAST = {"made": 100, "batches": 50, "none": 5, "misfits": 5, "asked the plain way": 30}
 WISHED = {
     "made": "plain index",

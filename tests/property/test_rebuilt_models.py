@@ -28,8 +28,8 @@ from tests.property.random_options import families, table_options
 from tests.property.wishes import COMPONENTS, INDEXES
 from tests.support.rebuilt_declarations import as_rebuilt
 
-MODELS = 300
-SEVERAL_OF_EACH = 12
+MODELS = 150
+SEVERAL_OF_EACH = 8
 AIMED = 6
 many = settings(
     deadline=None,
@@ -240,4 +240,4 @@ def test_rebuilt_models_write_and_read_what_the_original_ones_do() -> None:
 @pytest.mark.soak
 @pytest.mark.timeout(3600)
 def test_rebuilt_models_of_three_thousand_write_and_read_what_the_original_ones_do() -> None:
-    assert run(10 * MODELS)["models"] >= 10 * MODELS
+    assert run(20 * MODELS)["models"] >= 20 * MODELS
