@@ -22,7 +22,7 @@ from hbase_orm.gateway.thrift.answer_sizes import (
 from hbase_orm.gateway.thrift.decoding.answers import LIST, STRUCT, Many, check_count
 from hbase_orm.gateway.thrift.decoding.decoded import DecodedValue
 from hbase_orm.gateway.thrift.decoding.incoming import GarbledAnswerError
-from hbase_orm.gateway.thrift.decoding.row_answers import DecodedResult, read_results
+from hbase_orm.gateway.thrift.decoding.result_answers import DecodedResult, read_results
 from hbase_orm.gateway.thrift.gateway import (
     Call,
     ThriftGateway,

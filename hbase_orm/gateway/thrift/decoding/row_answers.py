@@ -14,21 +14,17 @@ from functools import partial
 from typing import Any, Final
 
 from hbase_orm.gateway.thrift.decoding.answers import (
-    BOOL,
     I64,
-    LIST,
     MAP,
     STOP,
     STRING,
     STRUCT,
     AnswerReader,
-    Many,
 )
-from hbase_orm.gateway.thrift.decoding.compiled_rows import CompiledRows
-from hbase_orm.gateway.thrift.decoding.decoded import DecodedRow, DecodedValue
+from hbase_orm.gateway.thrift.decoding.decoded import DecodedRow
 from hbase_orm.gateway.thrift.decoding.incoming import CHUNK_BYTES, GarbledAnswerError, Incoming
 from hbase_orm.gateway.thrift.decoding.protocols import BinaryReader
-from hbase_orm.ops import Cell, Row, StaleRow
+from hbase_orm.ops import Cell, Row
 
 _BYTE = struct.Struct(">B").unpack_from
 _LENGTH = struct.Struct(">I").unpack_from
@@ -211,123 +207,3 @@ def _cells_there(incoming: Incoming, left: int, cells: dict[bytes, Cell]) -> int
     else:
         incoming.position = start
     return left
-
-
-# --- Thrift2 --------------------------------------------------------------------------------------
-
-_KIND = struct.Struct(">3sbB").unpack_from
-_BYTE_6: Final = b"\x03\x00\x06"
-_VALUE_KINDS: Final = (STRING, STRING, STRING, I64)
-
-
-def read_values(reader: AnswerReader, size: int, depth: int) -> list[DecodedValue]:
-    """Return the cells of a list of Thrift2's `TColumnValue`.
-
-    Raises:
-        GarbledAnswerError: The bytes are not such cells.
-    """
-    if not isinstance(reader, BinaryReader):
-        return [reader.read_struct(DecodedValue(), depth) for _ in range(size)]
-    incoming = reader.incoming
-    values: list[DecodedValue] = []
-    while len(values) < size:
-        _values_there(incoming, size - len(values), values)
-        if len(values) < size:
-            # The next cell has not arrived completely, or has more fields than usual.
-            values.append(reader.read_struct(DecodedValue(), depth))
-    return values
-
-
-def _values_there(incoming: Incoming, most: int, values: list[DecodedValue]) -> None:
-    """Append to `values` up to `most` arrived cells; stop at a cell with unusual fields."""
-    data, start = incoming.data, incoming.position
-    try:
-        for _ in range(most):
-            kind_1, length = _TEXT(data, start)
-            family = start + _TEXT_HEAD_BYTES
-            at = family + length
-            kind_2, length = _TEXT(data, at)
-            qualifier = at + _TEXT_HEAD_BYTES
-            at_3 = qualifier + length
-            kind_3, length = _TEXT(data, at_3)
-            content = at_3 + _TEXT_HEAD_BYTES
-            end = content + length
-            kind_4, stamp, stop = _STAMP(data, end)
-            if (kind_1, kind_2, kind_3, kind_4) != _VALUE_KINDS:
-                break
-            made = DecodedValue()
-            start = end + _STAMP_BYTES
-            if stop:
-                # The field behind the timestamp: a raw read's kind, or tags.
-                field, made.kind, stop = _KIND(data, start - 1)
-                if field != _BYTE_6 or stop:
-                    break
-                start += 4
-            made.family = data[family:at]
-            made.qualifier = data[qualifier:at_3]
-            made.value = data[content:end]
-            made.timestamp_ms = stamp
-            values.append(made)
-            incoming.position = start
-    except struct.error:
-        pass
-
-
-class DecodedResult:
-    """One row of a Thrift2 answer; an absent row has no key and no cells."""
-
-    __slots__ = ("is_stale", "key", "values")
-    thrift_spec = {  # noqa: RUF012  # the name and place where thriftpy2 looks
-        1: (STRING, "key", False),
-        2: (LIST, "values", (STRUCT, Many(read_values)), False),
-        3: (BOOL, "is_stale", False),
-    }
-
-    def __init__(self) -> None:
-        """Set the fields that a server may leave out."""
-        self.key: bytes | None = None
-        self.values: list[DecodedValue] = []
-        self.is_stale = False
-
-    def row(self, requested: bytes | None = None) -> Row | None:
-        """Return the row, or None if no cell is visible.
-
-        If `requested` is the key of a row that a replica does not have, return a `StaleRow` without
-        cells.
-        """
-        if not self.key or not self.values:
-            return StaleRow(requested, {}) if self.is_stale and requested else None
-        cells = {each.column: Cell(each.value, each.timestamp_ms) for each in self.values}
-        return StaleRow(self.key, cells) if self.is_stale else Row(self.key, cells)
-
-
-def read_results(reader: AnswerReader, size: int, depth: int) -> list[Row]:
-    """Return the rows of a list of Thrift2's `TResult`, as a scan returns them.
-
-    Raises:
-        GarbledAnswerError: The bytes are not such rows, or a row has no cells.
-    """
-    rows: list[Row] = []
-    incoming, left = reader.incoming, size
-    takers = reader.row_takers if isinstance(reader, BinaryReader) else None
-    taker = takers if isinstance(takers, CompiledRows) else None
-    while left:
-        is_cut = False
-        if taker is not None:
-            before = len(rows)
-            incoming.position, is_cut = taker.take_results(
-                incoming.data, incoming.position, left, rows
-            )
-            left -= len(rows) - before
-        rest_bytes = len(incoming.data) - incoming.position
-        if is_cut and rest_bytes < CHUNK_BYTES:
-            incoming.need(rest_bytes + 1)
-        elif left:
-            # An unusual row, or one of many bytes.
-            row = reader.read_struct(DecodedResult(), depth).row()
-            if row is None:
-                message = "a row without its key or its cells"
-                raise GarbledAnswerError(message)
-            rows.append(row)
-            left -= 1
-    return rows

@@ -19,7 +19,7 @@ from hbase_orm.errors import (
 )
 from hbase_orm.gateway.thrift.answer_sizes import AnswerSizes
 from hbase_orm.gateway.thrift.decoding.decoded import DecodedCell, DecodedRow, DecodedValue
-from hbase_orm.gateway.thrift.decoding.row_answers import DecodedResult
+from hbase_orm.gateway.thrift.decoding.result_answers import DecodedResult
 from hbase_orm.gateway.thrift.gateway import ADMIN_TIMEOUT_S, FOREVER_S, whole_families
 from hbase_orm.gateway.thrift.handshake import ThriftConnection
 from hbase_orm.gateway.thrift.pool import Address, Pool

@@ -10,7 +10,8 @@ import pytest
 from hbase_orm.gateway.thrift.decoding.answers import MAX_DEPTH
 from hbase_orm.gateway.thrift.decoding.incoming import CHUNK_BYTES, Incoming
 from hbase_orm.gateway.thrift.decoding.protocols import BinaryReader
-from hbase_orm.gateway.thrift.decoding.row_answers import DecodedResult, read_rows, usual_rows
+from hbase_orm.gateway.thrift.decoding.result_answers import DecodedResult
+from hbase_orm.gateway.thrift.decoding.row_answers import read_rows, usual_rows
 from hbase_orm.ops import Cell, Row, StaleRow
 
 STOP = b"\x00"

@@ -1,0 +1,251 @@
+"""Readers of Thrift2's rows and cells in the binary protocol.
+
+Rows of a usual form are taken by the compiled reader (`compiled_rows`), or many fields at once;
+other rows are read field by field. If a row has not arrived completely, the reader waits for more
+bytes. The bytes after each value show whether the value's length was right.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import Final
+
+from hbase_orm.gateway.thrift.decoding.answers import (
+    BOOL,
+    I64,
+    LIST,
+    STRING,
+    STRUCT,
+    AnswerReader,
+    Many,
+)
+from hbase_orm.gateway.thrift.decoding.compiled_rows import CompiledRows
+from hbase_orm.gateway.thrift.decoding.decoded import DecodedValue
+from hbase_orm.gateway.thrift.decoding.incoming import CHUNK_BYTES, GarbledAnswerError, Incoming
+from hbase_orm.gateway.thrift.decoding.protocols import BinaryReader
+from hbase_orm.ops import Cell, Row, StaleRow
+
+# Each of them reads the type of a field, skips the field's number, and reads what follows.
+_TEXT = struct.Struct(">B2xI").unpack_from
+_STAMP = struct.Struct(">B2xqB").unpack_from
+_TEXT_HEAD_BYTES: Final = 7
+_STAMP_BYTES: Final = 12
+
+_KIND = struct.Struct(">3sbB").unpack_from
+_BYTE_6: Final = b"\x03\x00\x06"
+_VALUE_KINDS: Final = (STRING, STRING, STRING, I64)
+
+
+def read_values(reader: AnswerReader, size: int, depth: int) -> list[DecodedValue]:
+    """Return the cells of a list of Thrift2's `TColumnValue`.
+
+    Raises:
+        GarbledAnswerError: The bytes are not such cells.
+    """
+    if not isinstance(reader, BinaryReader):
+        return [reader.read_struct(DecodedValue(), depth) for _ in range(size)]
+    incoming = reader.incoming
+    values: list[DecodedValue] = []
+    while len(values) < size:
+        _values_there(incoming, size - len(values), values)
+        if len(values) < size:
+            # The next cell has not arrived completely, or has more fields than usual.
+            values.append(reader.read_struct(DecodedValue(), depth))
+    return values
+
+
+def _values_there(incoming: Incoming, most: int, values: list[DecodedValue]) -> None:
+    """Append to `values` up to `most` arrived cells; stop at a cell with unusual fields."""
+    data, start = incoming.data, incoming.position
+    try:
+        for _ in range(most):
+            kind_1, length = _TEXT(data, start)
+            family = start + _TEXT_HEAD_BYTES
+            at = family + length
+            kind_2, length = _TEXT(data, at)
+            qualifier = at + _TEXT_HEAD_BYTES
+            at_3 = qualifier + length
+            kind_3, length = _TEXT(data, at_3)
+            content = at_3 + _TEXT_HEAD_BYTES
+            end = content + length
+            kind_4, stamp, stop = _STAMP(data, end)
+            if (kind_1, kind_2, kind_3, kind_4) != _VALUE_KINDS:
+                break
+            made = DecodedValue()
+            start = end + _STAMP_BYTES
+            if stop:
+                # The field behind the timestamp: a raw read's kind, or tags.
+                field, made.kind, stop = _KIND(data, start - 1)
+                if field != _BYTE_6 or stop:
+                    break
+                start += 4
+            made.family = data[family:at]
+            made.qualifier = data[qualifier:at_3]
+            made.value = data[content:end]
+            made.timestamp_ms = stamp
+            values.append(made)
+            incoming.position = start
+    except struct.error:
+        pass
+
+
+class DecodedResult:
+    """One row of a Thrift2 answer; an absent row has no key and no cells."""
+
+    __slots__ = ("is_stale", "key", "values")
+    thrift_spec = {  # noqa: RUF012  # the name and place where thriftpy2 looks
+        1: (STRING, "key", False),
+        2: (LIST, "values", (STRUCT, Many(read_values)), False),
+        3: (BOOL, "is_stale", False),
+    }
+
+    def __init__(self) -> None:
+        """Set the fields that a server may leave out."""
+        self.key: bytes | None = None
+        self.values: list[DecodedValue] = []
+        self.is_stale = False
+
+    def row(self, requested: bytes | None = None) -> Row | None:
+        """Return the row, or None if no cell is visible.
+
+        If `requested` is the key of a row that a replica does not have, return a `StaleRow` without
+        cells.
+        """
+        if not self.key or not self.values:
+            return StaleRow(requested, {}) if self.is_stale and requested else None
+        cells = {each.column: Cell(each.value, each.timestamp_ms) for each in self.values}
+        return StaleRow(self.key, cells) if self.is_stale else Row(self.key, cells)
+
+
+def read_results(reader: AnswerReader, size: int, depth: int) -> list[Row]:
+    """Return the rows of a list of Thrift2's `TResult`, as a scan returns them.
+
+    Raises:
+        GarbledAnswerError: The bytes are not such rows, or a row has no cells.
+    """
+    rows: list[Row] = []
+    incoming, left = reader.incoming, size
+    takers = reader.row_takers if isinstance(reader, BinaryReader) else None
+    take = takers.take_results if isinstance(takers, CompiledRows) else _results_there
+    while left:
+        is_cut = False
+        if takers is not None:
+            before = len(rows)
+            incoming.position, is_cut = take(incoming.data, incoming.position, left, rows)
+            left -= len(rows) - before
+        rest_bytes = len(incoming.data) - incoming.position
+        if is_cut and rest_bytes < CHUNK_BYTES:
+            incoming.need(rest_bytes + 1)
+        elif left:
+            # An unusual row, or one of many bytes.
+            row = reader.read_struct(DecodedResult(), depth).row()
+            if row is None:
+                message = "a row without its key or its cells"
+                raise GarbledAnswerError(message)
+            rows.append(row)
+            left -= 1
+    return rows
+
+
+_HEAD = struct.Struct(">3sI").unpack_from
+_CELLS_HEAD = struct.Struct(">4sI").unpack_from
+_STAMP_HEAD = struct.Struct(">3sqB").unpack_from
+_HEAD_BYTES: Final = 7
+_CELLS_HEAD_BYTES: Final = 8
+_FIELD_1, _FIELD_2, _FIELD_3 = b"\x0b\x00\x01", b"\x0b\x00\x02", b"\x0b\x00\x03"
+_CELLS_FIELD: Final = b"\x0f\x00\x02\x0c"
+_STAMP_FIELD: Final = b"\x0a\x00\x04"
+_PUT_KIND: Final = b"\x03\x00\x06\x04\x00"  # field 6 of a cell: a put; then the cell ends
+_KIND_BYTES: Final = 4
+_NOT_STALE: Final = b"\x02\x00\x03\x00"
+_PIECE_FIELD: Final = b"\x02\x00\x04"
+_FLAG_BYTES: Final = 4
+_MOST_USUAL: Final = 1 << 20
+"""The bytes of a usual text, and the cells of a usual row, at most."""
+
+
+_UNUSUAL: Final = -1
+
+
+def _results_there(data: bytes, position: int, most: int, rows: list[Row]) -> tuple[int, bool]:
+    """Append to `rows` up to `most` rows of Thrift2 that have arrived, of a usual form.
+
+    Returns:
+        The position of the first row that was not added. The second value is True if this row has
+        not arrived completely.
+    """
+    try:
+        for _ in range(most):
+            field, length = _HEAD(data, position)
+            if field != _FIELD_1 or not 0 < length <= _MOST_USUAL:
+                break
+            start = position + _HEAD_BYTES
+            at = start + length
+            field, size = _CELLS_HEAD(data, at)
+            if field != _CELLS_FIELD or not 0 < size <= _MOST_USUAL:
+                break
+            row = Row(data[start:at], {})
+            end = _after_cells(data, at + _CELLS_HEAD_BYTES, size, row.cells)
+            if end != _UNUSUAL:
+                end = _after_flags(data, end)
+            if end == _UNUSUAL:
+                break
+            rows.append(row)
+            position = end
+    except (struct.error, IndexError):
+        return position, True
+    return position, False
+
+
+def _after_cells(data: bytes, start: int, size: int, cells: dict[bytes, Cell]) -> int:
+    """Add cells to `cells`; return where they end, or `_UNUSUAL`.
+
+    Raises:
+        struct.error, IndexError: They have not arrived completely.
+    """
+    new, cell, most = tuple.__new__, Cell, _MOST_USUAL
+    for _ in range(size):
+        field_1, length = _HEAD(data, start)
+        if field_1 != _FIELD_1 or length > most:
+            return _UNUSUAL
+        family = start + _HEAD_BYTES
+        at = family + length
+        field_2, length = _HEAD(data, at)
+        if field_2 != _FIELD_2 or length > most:
+            return _UNUSUAL
+        column = data[family:at] + b":"
+        at += _HEAD_BYTES
+        column += data[at : at + length]
+        at += length
+        field_3, length = _HEAD(data, at)
+        if field_3 != _FIELD_3 or length > most:
+            return _UNUSUAL
+        value = at + _HEAD_BYTES
+        at = value + length
+        field_4, stamp, kind = _STAMP_HEAD(data, at)
+        if field_4 != _STAMP_FIELD:
+            return _UNUSUAL
+        start = at + _STAMP_BYTES
+        if kind:
+            if data[start - 1 : start + _KIND_BYTES] != _PUT_KIND[: len(data) - start + 1]:
+                return _UNUSUAL
+            start += _KIND_BYTES
+        cells[column] = new(cell, (data[value:at], stamp))
+    return start
+
+
+def _after_flags(data: bytes, start: int) -> int:
+    """Return where a row ends behind its cells; `_UNUSUAL` if it is stale or has other fields.
+
+    Raises:
+        IndexError: The row has not arrived completely.
+    """
+    if data.startswith(_NOT_STALE, start):
+        start += _FLAG_BYTES
+    if data.startswith(_PIECE_FIELD, start) and data[start + len(_PIECE_FIELD)] <= 1:
+        start += _FLAG_BYTES
+    if not data[start]:
+        return start + 1
+    if data[start] == BOOL and len(data) < start + _FLAG_BYTES:
+        raise IndexError
+    return _UNUSUAL
