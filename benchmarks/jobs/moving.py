@@ -8,7 +8,8 @@ tables first.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -20,6 +21,7 @@ from hbase_orm import Engine, Model, select
 from hbase_orm.binding.runtime import Runtime
 from hbase_orm.migrate.operations.copies import RekeyTable
 from hbase_orm.migrate.operations.operation import Migration, MigrationOptions
+from hbase_orm.migrate.operations.rows.row_walk import Walk, WalkPosition
 from hbase_orm.record.snapshots import declaration_of
 from tests.support.recording import gateway_of
 
@@ -44,6 +46,40 @@ class _Checkpoint:
     def save(self, position: Mapping[str, str]) -> None:
         """Save a position."""
         self.position = dict(position)
+
+
+@dataclass
+class _Walks:
+    """How long the walks over rows of an operation took, and all of it."""
+
+    seconds: float = 0.0
+    operation_s: float = 0.0
+
+    @contextmanager
+    def timed(self) -> Iterator[None]:
+        """Time one operation, and the walks that are made in it."""
+        walk_class: Any = Walk
+        run = Walk.run
+        self.seconds = 0.0
+
+        def timed_run(walk: Walk[Any], tables: Sequence[str]) -> WalkPosition:
+            begun_s = time.perf_counter()
+            try:
+                return run(walk, tables)
+            finally:
+                self.seconds += time.perf_counter() - begun_s
+
+        begun_s = time.perf_counter()
+        walk_class.run = timed_run
+        try:
+            yield
+        finally:
+            walk_class.run = run
+            self.operation_s = time.perf_counter() - begun_s
+
+    def rest_s(self) -> float:
+        """Return how long the operation did something else: it made tables, and waited."""
+        return self.operation_s - self.seconds
 
 
 @dataclass
@@ -88,7 +124,7 @@ def _exclusively(place: Place) -> Comparison:
 def _compared(
     place: Place, name: str, title: str, old: type[Model], new: type[Model], *, exclusive: bool
 ) -> Comparison:
-    waits = _Waits()
+    waits, walks = _Waits(), _Walks()
     engine = _with_short_waits(place.engine, waits)
 
     def prepare(*made: type[Model]) -> Callable[[], None]:
@@ -114,7 +150,8 @@ def _compared(
         migration = Migration(
             engine, {names[0]: before}, {names[1]: after}, options, lambda _: None
         )
-        RekeyTable(names[0], new_table=names[1]).run(migration, _Checkpoint())
+        with walks.timed():
+            RekeyTable(names[0], new_table=names[1]).run(migration, _Checkpoint())
         return place.rows
 
     variants = [
@@ -126,6 +163,13 @@ def _compared(
             by_operation,
             prepare(),
             lambda: waits.seconds,
+        ),
+        Variant(
+            "rows-alone",
+            "RekeyTable, its rows alone: without making tables and waits",
+            by_operation,
+            prepare(),
+            walks.rest_s,
         ),
     ]
     return compare(name, title, "row", variants, repetitions=place.repetitions, seed=6)
