@@ -201,6 +201,12 @@ def _check_get_versions_of_rows(operation: GetVersionsOfRows) -> None:
         _check_get_versions(operation.of(key))
 
 
+def _check_open_scanner(operation: OpenScanner) -> None:
+    _check_scan(operation.scan)
+    if operation.wanted_rows is not None:
+        _check_count(operation.wanted_rows)
+
+
 def _check_first_rows(operation: ReadFirstRows) -> None:
     _check_scan(operation.scan)
     _check_count(operation.count)
@@ -391,7 +397,7 @@ _CHECKS: dict[type, Callable[[Any], None]] = {
     Increment: _check_amounts,
     MutateRow: lambda operation: _check_mutation(cast("MutateRow", operation).mutation),
     MutateRows: _check_mutate_rows,
-    OpenScanner: lambda operation: _check_scan(cast("OpenScanner", operation).scan),
+    OpenScanner: _check_open_scanner,
     PutRows: _check_put_rows,
     PutStampedRows: _check_put_stamped_rows,
     ReadFirstRows: _check_first_rows,

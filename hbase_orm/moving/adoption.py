@@ -140,4 +140,4 @@ def adopted_guard(seal: GuardCell, epoch: int, *, is_dead: bool) -> GuardCell:
     Its timestamp is the seal's, so that all later writes are later than those in the old table. It
     keeps the nonces, so that a writer recognizes a write that it made in the old table.
     """
-    return replace(seal, epoch=epoch, is_dead=is_dead, is_sealed=False)
+    return replace(seal, epoch=epoch, is_dead=is_dead, is_sealed=False, is_provisional=False)

@@ -6,9 +6,8 @@ Rows that other programs write at the same time are left to `seal.seal_row`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
-from hbase_orm.index.entries.guard_cell import GuardCell
+from hbase_orm.index.entries.guard_cell import GuardCell, final_seal, provisional_seal
 from hbase_orm.index.entries.targets import GuardContext, GuardedTable
 from hbase_orm.index.protocol.guards_in_place import is_replaceable, replace_in_place
 from hbase_orm.index.protocol.requests import guarded_row, permitted_epoch
@@ -23,9 +22,10 @@ def seal_unchanged_rows(
 
     It is safe to repeat, and several processes may do it at once: they all put the same seals.
 
-    The seal replaces the guard in place. Then it is put again, one millisecond later: a late
-    request that replaces the guard in the same place, from the time before the rows were moved,
-    cannot remove this seal any more.
+    A provisional seal replaces the guard in place. If it shows, the final seal is put, one
+    millisecond later. A late request that replaces the guard in the same place, from the time
+    before the rows were moved, could remove a provisional seal, but no final one. So everybody else
+    who meets a provisional seal puts the final one, too, before the row is adopted.
 
     Args:
         table: The old table. If it has counters, nothing is sealed.
@@ -41,21 +41,20 @@ def seal_unchanged_rows(
     epoch = yield from permitted_epoch(table.table, context)
     before = {row.key: guarded_row(row.cells) for row in rows}
     seals: dict[bytes, GuardCell] = {}
+    first: dict[bytes, GuardCell] = {}
     for key, read in before.items():
         if read is None or read.guard is None or not is_replaceable(read):
             continue
-        if not read.guard.is_sealed and read.guard.epoch <= epoch:
-            seals[key] = replace(read.guard, is_dead=False, is_sealed=True)
-    shown = yield from replace_in_place(table.table, seals, context)
-    later = {key: _later(seals[key]) for key in seals if key in shown}
-    yield from permitted_epoch(table.table, context)
-    sealed = yield from replace_in_place(table.table, later, context)
+        if read.guard.is_provisional:
+            seals[key] = read.guard
+        elif not read.guard.is_sealed and read.guard.epoch <= epoch:
+            first[key] = provisional_seal(read.guard)
+    shown = yield from replace_in_place(table.table, first, context)
+    seals |= {key: first[key] for key in first if key in shown}
+    final = {key: final_seal(seal) for key, seal in seals.items()}
+    sealed = yield from replace_in_place(table.table, final, context)
     return {
         key: SealedRow(key, guard, read.cells)
-        for key, guard in later.items()
+        for key, guard in final.items()
         if key in sealed and (read := before[key]) is not None
     }
-
-
-def _later(seal: GuardCell) -> GuardCell:
-    return replace(seal, timestamp_ms=seal.timestamp_ms + 1)

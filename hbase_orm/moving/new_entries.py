@@ -80,7 +80,6 @@ def index_unchanged_rows(
             entries.setdefault(name, []).extend((each, guard.timestamp_ms) for each in keys)
     puts = [put for name, of_table in entries.items() for put in _puts(name, of_table)]
     yield from run_all([ask_with_retry(put, context.retries) for put in puts])
-    context.permit(table.table)
     return (yield from replace_in_place(table.table, guards, context))
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from hbase_orm.errors import ConflictError
-from hbase_orm.index.entries.guard_cell import GuardCell, sealed_guard
+from hbase_orm.index.entries.guard_cell import GuardCell, final_seal, sealed_guard
 from hbase_orm.index.entries.targets import (
     GUARD_COLUMN,
     GuardContext,
@@ -16,6 +16,7 @@ from hbase_orm.index.entries.targets import (
     RowChange,
 )
 from hbase_orm.index.protocol import attempt as attempts
+from hbase_orm.index.protocol.guards_in_place import replace_in_place
 from hbase_orm.index.protocol.requests import permitted_epoch, read_before, refuse_corrupt_guard
 from hbase_orm.moving.counter_seals import seal_counters
 from hbase_orm.ops import Cell, CheckAndMutate, Protocol, Put, RowMutation
@@ -31,7 +32,7 @@ class SealedRow:
 
     Attributes:
         key: The key in the old table.
-        guard: The seal. Its timestamp is later than all that the old table's writers wrote or
+        guard: The final seal. Its timestamp is later than all that the old table's writers wrote or
             deleted for the row, in the table and in index tables.
         cells: The data cells, with the counters as they were before they were sealed. If the row
             was absent or deleted, there are none but counters.
@@ -70,7 +71,10 @@ def seal_row(
         if before is None:
             before = yield from read_before(table, key, columns, context)
         if before.guard is not None and before.guard.is_sealed:
-            return (yield from _with_counters(table, key, before.guard, before.cells, context))
+            guard = yield from _final(table, key, before.guard, context)
+            if guard is None:
+                continue
+            return (yield from _with_counters(table, key, guard, before.cells, context))
         refuse_corrupt_guard(table, RowChange(key), before)
         guard = yield from _sealed(table, key, before, context, changes)
         if guard is not None:
@@ -86,6 +90,17 @@ def seal_row(
             fix="continue the move later",
         )
     )
+
+
+def _final(
+    table: GuardedTable, key: bytes, seal: GuardCell, context: GuardContext
+) -> Protocol[GuardCell | None]:
+    """Return a final seal; put it in the place of a provisional one. None if that was removed."""
+    if not seal.is_provisional:
+        return seal
+    final = final_seal(seal)
+    shown = yield from replace_in_place(table.table, {key: final}, context)
+    return final if shown else None
 
 
 def _sealed(

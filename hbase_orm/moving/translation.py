@@ -339,9 +339,9 @@ def new_key_index(table: str, key_columns: frozenset[bytes], moves: RowMoves) ->
 
 
 def is_sealed(old: GuardedTable, row: Row | None) -> bool:
-    """Return whether a row of the old table, read with its guard and counters, is sealed."""
+    """Return whether a row of the old table, read with guard and counters, is finally sealed."""
     guard = None if row is None else guard_of(row.cells.get(GUARD_COLUMN))
-    if row is None or guard is None or not guard.is_sealed:
+    if row is None or guard is None or not guard.is_sealed or guard.is_provisional:
         return False
     return all(is_counter_seal(row.cells.get(column)) for column in old.counters)
 

@@ -105,7 +105,7 @@ class OpenScanner(Operation[ScannerId]):
 
     Attributes:
         scan: What is read.
-        wanted_rows: How many rows will be fetched at most, if that is known.
+        wanted_rows: How many rows will be fetched at most, 1 or more; None if that is not known.
     """
 
     scan: Scan

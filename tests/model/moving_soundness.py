@@ -110,6 +110,8 @@ class MoveSoundness:
             return what
         if not state.is_quiet:
             return ""
+        if not self.system.losses and UNKNOWN in state.processes:
+            return "the outcome of a write is unknown, though no answer was lost"
         rows = virtual_ledger(self.move, state.store)
         if not is_explained(self.system, state, rows):
             return "the acknowledged writes do not explain the rows, or what a reader saw"

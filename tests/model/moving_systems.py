@@ -66,7 +66,7 @@ INDEX_BESIDE_UNAWARE = MoveSystem(
     TWO,
     (INDEXER, Task("old put", GUARDED, b"a", {V2: b"Y"})),
     needs_index=True,
-    at_least=7_700,
+    at_least=4_900,
 )
 INDEX_BESIDE_PUT = MoveSystem(
     "old rows are indexed beside a put",
@@ -111,7 +111,34 @@ LATE_INDEXER_BESIDE_GET = replace(
     crashes=0,
     at_least=5_200,
 )
+LATE_INDEXER_BESIDE_PUT = replace(
+    LATE_INDEXER,
+    name="a put of MOVING, the mover, and a program that still indexes old rows",
+    tasks=(INDEXER, MOVER, put(MOVING)),
+    losses=0,
+    crashes=0,
+    at_least=95_000,
+)
+INDEX_BESIDE_TWO_PUTS = replace(
+    INDEX_BESIDE_PUT,
+    name="old rows are indexed beside two puts",
+    tasks=(*INDEX_BESIDE_PUT.tasks, Task("old put", INDEXING, b"a", {V2: b"Z"})),
+    losses=0,
+    crashes=0,
+    at_least=37_000,
+)
+PUTS_AND_MOVER = MoveSystem(
+    "a put of PREPARED, one of MOVING, and the mover",
+    BYTE,
+    ONE,
+    (put(PREPARED), put(MOVING, b"Z"), MOVER),
+    losses=0,
+    crashes=0,
+    at_least=300_000,
+)
 INDEX_SYSTEMS: Final = (
+    INDEX_BESIDE_TWO_PUTS,
+    LATE_INDEXER_BESIDE_PUT,
     INDEX_BESIDE_UNAWARE,
     INDEX_BESIDE_PUT,
     INDEX_BESIDE_KEY,
@@ -615,6 +642,7 @@ def with_faults(system: MoveSystem, *, crashes: int = 1, losses: int = 1) -> Mov
 
 LARGE_MOVES: Final = (
     DELETE_BESIDE_NEW,
+    PUTS_AND_MOVER,
     with_faults(TWO_UPDATES),
     with_faults(PREPARED_AND_MOVING),
     with_faults(TWO_MOVING),

@@ -41,6 +41,7 @@ BREAKS = (
     (broken.UNSEALED, systems.ONE_PUT),
     (broken.SEALED_UNREAD, systems.PUT_AND_MOVER),
     (broken.SEALED_ONCE, systems.LATE_INDEXER),
+    (broken.ADOPTED_PROVISIONALLY, systems.LATE_INDEXER_BESIDE_PUT),
     (broken.INDEXED_UNREAD, systems.INDEX_BESIDE_UNAWARE),
     (broken.GUARD_NOT_RENEWED, systems.INDEX_BESIDE_UNAWARE),
     (broken.ABSENT_UNSEALED, systems.TWO_INSERTS),

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hbase_orm import (
@@ -86,7 +86,7 @@ def read(engine: Engine, model: Any) -> Any:
         return session.get(model, host="a")
 
 
-@settings(max_examples=EXAMPLES, deadline=None)
+@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
 def test_maps_come_back_as_they_were_written(data: st.DataObject) -> None:
     model, entries = data.draw(models())
@@ -103,7 +103,7 @@ def test_maps_come_back_as_they_were_written(data: st.DataObject) -> None:
     assert found.entries == made.entries
 
 
-@settings(max_examples=EXAMPLES, deadline=None)
+@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
 def test_changes_leave_what_a_plain_dict_holds(data: st.DataObject) -> None:
     model, entries = data.draw(models())

@@ -102,6 +102,14 @@ def is_of(now: GuardCell, guard: GuardCell) -> bool:
 
 
 def at_the_same_time(guard: GuardCell) -> GuardCell:
+    return replace(guard, is_provisional=False)
+
+
+def adopt_provisionally(
+    table: GuardedTable, key: bytes, guard: GuardCell, context: GuardContext
+) -> Protocol[GuardCell]:
+    del table, key, context
+    yield from ()
     return guard
 
 
@@ -395,7 +403,10 @@ SEAL_UNCHECKED: Final = Break("seal by check", seal, "_sealed", seal_without_che
 SEALED_UNREAD: Final = Break(
     "read whether the seal shows", joint_seals, "replace_in_place", replace_unread
 )
-SEALED_ONCE: Final = Break("put the seal again, later", joint_seals, "_later", at_the_same_time)
+SEALED_ONCE: Final = Break("put the final seal later", joint_seals, "final_seal", at_the_same_time)
+ADOPTED_PROVISIONALLY: Final = Break(
+    "put the final seal before the adoption", seal, "_final", adopt_provisionally
+)
 INDEXED_UNREAD: Final = Break(
     "read whether the row has changed", new_entries, "replace_in_place", replace_unread
 )

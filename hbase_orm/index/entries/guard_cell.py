@@ -3,8 +3,8 @@
 The value of the cell has these parts, with big-endian numbers, so that a prefix filter on flag and
 epoch works:
 
-- the flag: `L` (live), `D` (dead: the row is deleted) or `M` (sealed: the row has moved to another
-  table)
+- the flag: `L` (live), `D` (dead: the row is deleted), `M` (sealed: the row has moved to another
+  table) or `P` (provisionally sealed: see `hbase_orm.moving.joint_seals`)
 - the epoch of the write (2 bytes)
 - its timestamp (8 bytes)
 - its nonce (8 bytes)
@@ -12,8 +12,9 @@ epoch works:
 
 If a row has no guard, eight zero bytes are used as its nonce.
 
-A sealed guard is final: nothing replaces it, so the row never changes again. Releases that do not
-know the flag `M` cannot decode the guard.
+A sealed guard is final: nothing replaces it, so the row never changes again. Only a provisional one
+is replaced, by a final one. Releases that do not know the flags `M` and `P` cannot decode the
+guard.
 """
 
 from __future__ import annotations
@@ -37,8 +38,8 @@ A build raises the catalog's epoch by about three.
 """
 
 _HEAD: Final = struct.Struct(">cHQ8s")
-_LIVE, _DEAD, _SEALED = b"L", b"D", b"M"
-_FLAGS: Final = frozenset((_LIVE, _DEAD, _SEALED))
+_LIVE, _DEAD, _SEALED, _PROVISIONAL = b"L", b"D", b"M", b"P"
+_FLAGS: Final = frozenset((_LIVE, _DEAD, _SEALED, _PROVISIONAL))
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,10 @@ class GuardCell:
         predecessors: The nonces of the row's writes before this one, newest first.
         is_dead: Whether the row does not exist after the write. False if the guard is sealed: then
             the cells show whether the row existed when it was sealed.
-        is_sealed: Whether the row was handed over to another table; see `hbase_orm.moving`.
+        is_sealed: Whether the row may not be written any more, because it is handed over to another
+            table; see `hbase_orm.moving`.
+        is_provisional: Whether a late request could still remove the seal. So the row is not handed
+            over before the final seal was put.
     """
 
     epoch: int
@@ -61,10 +65,13 @@ class GuardCell:
     predecessors: tuple[bytes, ...] = ()
     is_dead: bool = False
     is_sealed: bool = False
+    is_provisional: bool = False
 
     def encode(self) -> bytes:
         """Return the value of the guard's cell."""
-        flag = _SEALED if self.is_sealed else _DEAD if self.is_dead else _LIVE
+        flag = _DEAD if self.is_dead else _LIVE
+        if self.is_sealed:
+            flag = _PROVISIONAL if self.is_provisional else _SEALED
         head = _HEAD.pack(flag, self.epoch, self.timestamp_ms, self.nonce)
         return head + b"".join(self.predecessors)
 
@@ -89,7 +96,9 @@ class GuardCell:
             )
         flag, epoch, timestamp_ms, nonce = _HEAD.unpack_from(value)
         nonces = tuple(ring[at : at + NONCE_BYTES] for at in range(0, len(ring), NONCE_BYTES))
-        return cls(epoch, timestamp_ms, nonce, nonces, flag == _DEAD, flag == _SEALED)
+        is_sealed = flag in {_SEALED, _PROVISIONAL}
+        is_provisional = flag == _PROVISIONAL
+        return cls(epoch, timestamp_ms, nonce, nonces, flag == _DEAD, is_sealed, is_provisional)
 
 
 def guard_of(cell: Cell | None, known_epoch: int = MAX_EPOCH) -> GuardCell | None:
@@ -148,3 +157,13 @@ def sealed_guard(
     """Return the guard that seals a row whose guard is `before` until now; see `next_guard`."""
     guard = next_guard(before, timestamp_ms=timestamp_ms, nonce=nonce, epoch=epoch, is_dead=False)
     return replace(guard, is_sealed=True)
+
+
+def provisional_seal(before: GuardCell) -> GuardCell:
+    """Return the guard that seals a row provisionally, in the place of its guard `before`."""
+    return replace(before, is_dead=False, is_sealed=True, is_provisional=True)
+
+
+def final_seal(provisional: GuardCell) -> GuardCell:
+    """Return the guard that takes the place of a provisional seal, one millisecond later."""
+    return replace(provisional, timestamp_ms=provisional.timestamp_ms + 1, is_provisional=False)

@@ -346,7 +346,8 @@ def settle(
     for nonce in ring:
         if nonce in history.sent:
             return AttemptFate.APPLIED, history.sent[nonce], now
-    if now.nonce == attempt.before.nonce:
+    # The nonce alone is not enough: a guard that is replaced in place keeps it.
+    if now.guard_bytes == attempt.before.guard_bytes:
         return AttemptFate.UNMOVED, None, now
     if attempt.before.nonce in ring:
         history.in_doubt.discard(attempt.guard.nonce)

@@ -13,17 +13,21 @@ in the same place must put the same bytes, or expect that the others' puts arriv
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Final
 
 from hbase_orm.index.entries.guard_cell import GuardCell
 from hbase_orm.index.entries.targets import GUARD_COLUMN, GuardContext, RowBefore
+from hbase_orm.index.protocol.requests import permitted_epoch
 from hbase_orm.ops import (
     Cell,
     GetRows,
     Protocol,
     PutStampedRows,
     StampedRows,
+    ask,
     ask_with_retry,
+    retry,
     run_all,
 )
 
@@ -43,20 +47,26 @@ def replace_in_place(
 ) -> Protocol[set[bytes]]:
     """Put guards with their own timestamps; return the keys of the rows that show theirs now.
 
-    The caller checks its lease before.
+    The lease is checked before each request that puts some of them, and renewed if `context` can.
 
     Args:
         table: The table.
         guards: The new guards, by row key. Each has the timestamp of the guard that was read.
-        context: The pauses between attempts.
+        context: The catalog leases, and the pauses between attempts.
 
     Raises:
+        CatalogLeaseError: The lease has expired.
         GatewayError: Some puts were not acknowledged; any of the guards may show.
     """
     keys = tuple(guards)
     batches = [keys[start : start + BATCH_ROWS] for start in range(0, len(keys), BATCH_ROWS)]
     shown = yield from run_all([_replaced(table, guards, batch, context) for batch in batches])
     return set[bytes]().union(*shown)
+
+
+def _permitted(put: PutStampedRows, context: GuardContext) -> Protocol[None]:
+    yield from permitted_epoch(put.table, context)
+    yield from ask(put)
 
 
 def _replaced(
@@ -66,7 +76,7 @@ def _replaced(
     rows = tuple((key, cell.value) for key, cell in cells.items())
     stamps = tuple((cell.timestamp_ms,) for cell in cells.values())
     put = PutStampedRows(table, (StampedRows((GUARD_COLUMN,), rows, stamps),))
-    yield from ask_with_retry(put, context.retries)
+    yield from retry(partial(_permitted, put, context), context.retries)
     stored = yield from ask_with_retry(GetRows(table, keys, (GUARD_COLUMN,)), context.retries)
     return {
         key

@@ -193,8 +193,45 @@ def _results_there(data: bytes, position: int, most: int, rows: list[Row]) -> tu
             rows.append(row)
             position = end
     except (struct.error, IndexError):
-        return position, True
+        return position, _is_cut(data, position)
     return position, False
+
+
+def _is_cut(data: bytes, at: int) -> bool:
+    """Return whether an incomplete row is of the usual form as far as it is there."""
+    key = _after_text(data, at, _FIELD_1)
+    if key is None or not data[key:].startswith(_CELLS_FIELD[: len(data) - key]):
+        return key is not None and key > len(data)
+    if len(data) < key + _CELLS_HEAD_BYTES:
+        return True
+    _, size = _CELLS_HEAD(data, key)
+    at = key + _CELLS_HEAD_BYTES
+    for _ in range(size):
+        for field in (_FIELD_1, _FIELD_2, _FIELD_3):
+            after = _after_text(data, at, field)
+            if after is None or after > len(data):
+                return after is not None
+            at = after
+        stamp = data[at : at + len(_STAMP_FIELD)]
+        if not _STAMP_FIELD.startswith(stamp) or len(data) < at + _STAMP_BYTES:
+            return _STAMP_FIELD.startswith(stamp)
+        at += _STAMP_BYTES
+        if data[at - 1]:
+            kind = data[at - 1 : at + _KIND_BYTES]
+            if kind != _PUT_KIND:
+                return _PUT_KIND.startswith(kind)
+            at += _KIND_BYTES
+    return True
+
+
+def _after_text(data: bytes, at: int, field: bytes) -> int | None:
+    """Return where a text ends, behind `data` if it is incomplete; None if it is not one."""
+    if not field.startswith(data[at : at + len(field)]):
+        return None
+    if len(data) < at + _HEAD_BYTES:
+        return len(data) + 1
+    _, length = _HEAD(data, at)
+    return None if length > _MOST_USUAL else at + _HEAD_BYTES + length
 
 
 def _after_cells(data: bytes, start: int, size: int, cells: dict[bytes, Cell]) -> int:
