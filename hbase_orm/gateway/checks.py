@@ -201,15 +201,9 @@ def _check_get_versions_of_rows(operation: GetVersionsOfRows) -> None:
         _check_get_versions(operation.of(key))
 
 
-def _check_open_scanner(operation: OpenScanner) -> None:
+def _check_first_rows(operation: ReadFirstRows | OpenScanner) -> None:
     _check_scan(operation.scan)
-    if operation.wanted_rows is not None:
-        _check_count(operation.wanted_rows)
-
-
-def _check_first_rows(operation: ReadFirstRows) -> None:
-    _check_scan(operation.scan)
-    _check_count(operation.count)
+    _check_count(operation.count if isinstance(operation, ReadFirstRows) else operation.wanted_rows)
 
 
 def _check_scan(scan: Scan) -> None:
@@ -243,8 +237,8 @@ def _check_fetch(operation: FetchRows) -> None:
     _check_count(operation.count)
 
 
-def _check_count(count: int) -> None:
-    if count < 1:
+def _check_count(count: int | None) -> None:
+    if count is not None and count < 1:
         raise RejectedError(
             "the number of rows to fetch is not positive",
             count=count,
@@ -397,7 +391,7 @@ _CHECKS: dict[type, Callable[[Any], None]] = {
     Increment: _check_amounts,
     MutateRow: lambda operation: _check_mutation(cast("MutateRow", operation).mutation),
     MutateRows: _check_mutate_rows,
-    OpenScanner: _check_open_scanner,
+    OpenScanner: _check_first_rows,
     PutRows: _check_put_rows,
     PutStampedRows: _check_put_stamped_rows,
     ReadFirstRows: _check_first_rows,
