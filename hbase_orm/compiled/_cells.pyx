@@ -95,10 +95,6 @@ cdef int64_t FIRST_MICRO = -62_135_596_800_000_000
 cdef int64_t AFTER_LAST_MICRO = 253_402_300_800_000_000
 
 
-cdef uint32_t MOST_USUAL = 1 << 20
-"""The bytes of a usual text, and the cells of a usual row, at most."""
-
-
 cdef inline uint32_t _length(const uint8_t* at) noexcept nogil:
     return (<uint32_t>at[0] << 24) | (<uint32_t>at[1] << 16) | (<uint32_t>at[2] << 8) | at[3]
 
@@ -283,12 +279,8 @@ def take_results(bytes data not None, Py_ssize_t position, Py_ssize_t most, list
         02 00 04  whether the row is a piece, 1 byte; this and the field before may be missing
         00        end of the row
 
-    The arguments are those of `take_rows`. A row that a replica returned, that has no cells or that
-    has other fields is not taken.
-
-    Returns:
-        The position of the first row that was not taken. If this row is not complete, and of the
-        form above as far as it is there: -1 less its position.
+    The arguments and the result are those of `take_rows`. A row that a replica returned, that has
+    no cells or that has other fields is not taken.
     """
     cdef const uint8_t* begin = <const uint8_t*>PyBytes_AS_STRING(data)
     cdef Py_ssize_t size = PyBytes_GET_SIZE(data)
@@ -343,74 +335,7 @@ def take_results(bytes data not None, Py_ssize_t position, Py_ssize_t most, list
         rows.append(row)
         at = stop
         most -= 1
-    if most > 0 and _is_cut(at, end):
-        return -1 - (at - begin)
     return at - begin
-
-
-cdef bint _is_cut(const uint8_t* at, const uint8_t* end) noexcept nogil:
-    """Return whether a row of Thrift2 is of the usual form as far as it is there, and not complete."""
-    cdef uint32_t left
-    cdef int field
-    if not _pass_text(&at, end, 1):
-        return at == NULL
-    if end - at < 8:
-        return _begins(at, end, b"\x0f\x00\x02\x0c", 4)
-    if not _begins(at, end, b"\x0f\x00\x02\x0c", 4):
-        return False
-    left = _length(at + 4)
-    if left > MOST_USUAL:
-        return False
-    at += 8
-    while left:
-        for field in range(1, 4):
-            if not _pass_text(&at, end, field):
-                return at == NULL
-        if end - at < 12:
-            return _begins(at, end, b"\x0a\x00\x04", 3)
-        if not _begins(at, end, b"\x0a\x00\x04", 3):
-            return False
-        at += 11
-        if at[0] == 0x03:
-            if end - at < 5:
-                return _begins(at, end, b"\x03\x00\x06\x04", 4)
-            if not _begins(at, end, b"\x03\x00\x06\x04", 4):
-                return False
-            at += 4
-        if at[0] != 0:
-            return False
-        at += 1
-        left -= 1
-    for field in range(3, 5):
-        if end - at >= 4 and at[0] == 0x02 and at[1] == 0 and at[2] == field:
-            at += 4
-    if at < end and at[0] == 0x02 and end - at < 4:
-        return True
-    return at == end
-
-
-cdef inline bint _begins(const uint8_t* at, const uint8_t* end, const char* form, Py_ssize_t size) noexcept nogil:
-    """Return whether bytes begin with `form`, as far as they are there."""
-    return memcmp(at, form, min(size, end - at)) == 0
-
-
-cdef bint _pass_text(const uint8_t** at, const uint8_t* end, uint8_t field) noexcept nogil:
-    """Go behind a text field, and return True; if it is not complete, set `at` to NULL.
-
-    A text of many bytes is no usual one: its reader waits for all of it at once, and checks its length.
-    """
-    cdef const uint8_t* begin = at[0]
-    cdef uint8_t[3] head
-    head[0], head[1], head[2] = 0x0B, 0, field
-    if memcmp(begin, head, min(3, end - begin)) != 0:
-        return False
-    if end - begin >= 7 and _length(begin + 3) > MOST_USUAL:
-        return False
-    if end - begin < 7 or _length(begin + 3) > <uint64_t>(end - begin - 7):
-        at[0] = NULL
-        return False
-    at[0] = begin + 7 + _length(begin + 3)
-    return True
 
 
 cdef const uint8_t* _after_flags(const uint8_t* at, const uint8_t* end) noexcept nogil:

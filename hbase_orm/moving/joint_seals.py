@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from hbase_orm.index.entries.guard_cell import GuardCell, final_seal, provisional_seal
 from hbase_orm.index.entries.targets import GuardContext, GuardedTable
-from hbase_orm.index.protocol.guards_in_place import is_replaceable, replace_in_place
+from hbase_orm.index.protocol.guards_in_place import replace_in_place, replaceable_guard
 from hbase_orm.index.protocol.requests import guarded_row, permitted_epoch
 from hbase_orm.moving.seal import SealedRow
 from hbase_orm.ops import Protocol, Row
@@ -43,12 +43,13 @@ def seal_unchanged_rows(
     seals: dict[bytes, GuardCell] = {}
     first: dict[bytes, GuardCell] = {}
     for key, read in before.items():
-        if read is None or read.guard is None or not is_replaceable(read):
+        guard = replaceable_guard(read)
+        if guard is None:
             continue
-        if read.guard.is_provisional:
-            seals[key] = read.guard
-        elif not read.guard.is_sealed and read.guard.epoch <= epoch:
-            first[key] = provisional_seal(read.guard)
+        if guard.is_provisional:
+            seals[key] = guard
+        elif not guard.is_sealed and guard.epoch <= epoch:
+            first[key] = provisional_seal(guard)
     shown = yield from replace_in_place(table.table, first, context)
     seals |= {key: first[key] for key in first if key in shown}
     final = {key: final_seal(seal) for key, seal in seals.items()}

@@ -5,6 +5,7 @@ Rows that other programs write at the same time are left to a reindex of each ro
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -19,17 +20,11 @@ from hbase_orm.index.entries.targets import (
     RowBefore,
 )
 from hbase_orm.index.protocol.guards_in_place import (
-    BATCH_ROWS,
-    is_replaceable,
+    puts_of_cells,
     replace_in_place,
+    replaceable_guard,
 )
-from hbase_orm.ops import (
-    Protocol,
-    PutStampedRows,
-    StampedRows,
-    ask_with_retry,
-    run_all,
-)
+from hbase_orm.ops import Cell, Protocol, ask_with_retry, run_all
 
 _MISFITS = (ValidationError, RowKeyError, CorruptRowError)
 
@@ -64,12 +59,12 @@ def index_unchanged_rows(
         return set()
     epoch = context.permit(table.table)
     guards: dict[bytes, GuardCell] = {}
-    entries: dict[str, list[tuple[bytes, int]]] = {}
+    entries: defaultdict[str, dict[bytes, Cell]] = defaultdict(dict)
     for key, before in rows.items():
-        if before is None or before.guard is None or not is_replaceable(before):
+        guard = replaceable_guard(before)
+        if before is None or guard is None or guard.is_sealed or guard.is_dead:
             continue
-        guard = before.guard
-        if guard.is_sealed or guard.is_dead or guard.epoch > epoch:
+        if guard.epoch > epoch:
             continue
         try:
             needed = [(i.table, table.needed_keys(i, key, before.values)) for i in indexes]
@@ -77,29 +72,7 @@ def index_unchanged_rows(
             continue
         guards[key] = replace(guard, epoch=epoch)
         for name, keys in needed:
-            entries.setdefault(name, []).extend((each, guard.timestamp_ms) for each in keys)
-    puts = [put for name, of_table in entries.items() for put in _puts(name, of_table)]
+            entries[name] |= dict.fromkeys(keys, Cell(b"", guard.timestamp_ms))
+    puts = [put for name, of in entries.items() for put in puts_of_cells(name, ENTRY_COLUMN, of)]
     yield from run_all([ask_with_retry(put, context.retries) for put in puts])
     return (yield from replace_in_place(table.table, guards, context))
-
-
-def _puts(table: str, entries: Sequence[tuple[bytes, int]]) -> list[PutStampedRows]:
-    """Return the puts of the entries of one index table, each with its timestamp."""
-    newest: dict[bytes, int] = {}
-    for key, stamp_ms in entries:
-        newest[key] = max(stamp_ms, newest.get(key, 0))
-    stamped = list(newest.items())
-    batches = [stamped[at : at + BATCH_ROWS] for at in range(0, len(stamped), BATCH_ROWS)]
-    return [
-        PutStampedRows(
-            table,
-            (
-                StampedRows(
-                    (ENTRY_COLUMN,),
-                    tuple((key, b"") for key, _ in batch),
-                    tuple((stamp_ms,) for _, stamp_ms in batch),
-                ),
-            ),
-        )
-        for batch in batches
-    ]

@@ -12,7 +12,7 @@ in the same place must put the same bytes, or expect that the others' puts arriv
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Final
 
@@ -35,11 +35,23 @@ BATCH_ROWS: Final = 500
 """The largest number of rows of one put."""
 
 
-def is_replaceable(before: RowBefore | None) -> bool:
-    """Return whether a row that was read has a guard, and nothing in it is later than the guard."""
+def replaceable_guard(before: RowBefore | None) -> GuardCell | None:
+    """Return the guard of a row that was read, unless something in the row is later."""
     if before is None or before.guard is None:
-        return False
-    return before.guard.timestamp_ms == before.newest_seen_ms
+        return None
+    return before.guard if before.guard.timestamp_ms == before.newest_seen_ms else None
+
+
+def puts_of_cells(
+    table: str, column: bytes, cells: Mapping[bytes, Cell]
+) -> Iterator[PutStampedRows]:
+    """Yield the requests that put one cell of a column into each of many rows, given by row key."""
+    every = list(cells.items())
+    for start in range(0, len(every), BATCH_ROWS):
+        batch = every[start : start + BATCH_ROWS]
+        rows = tuple([(key, cell.value) for key, cell in batch])
+        stamps = tuple([(cell.timestamp_ms,) for _, cell in batch])
+        yield PutStampedRows(table, (StampedRows((column,), rows, stamps),))
 
 
 def replace_in_place(
@@ -58,9 +70,9 @@ def replace_in_place(
         CatalogLeaseError: The lease has expired.
         GatewayError: Some puts were not acknowledged; any of the guards may show.
     """
-    keys = tuple(guards)
-    batches = [keys[start : start + BATCH_ROWS] for start in range(0, len(keys), BATCH_ROWS)]
-    shown = yield from run_all([_replaced(table, guards, batch, context) for batch in batches])
+    cells = {key: Cell(each.encode(), each.timestamp_ms) for key, each in guards.items()}
+    puts = puts_of_cells(table, GUARD_COLUMN, cells)
+    shown = yield from run_all([_replaced(put, cells, context) for put in puts])
     return set[bytes]().union(*shown)
 
 
@@ -70,14 +82,12 @@ def _permitted(put: PutStampedRows, context: GuardContext) -> Protocol[None]:
 
 
 def _replaced(
-    table: str, guards: Mapping[bytes, GuardCell], keys: tuple[bytes, ...], context: GuardContext
+    put: PutStampedRows, cells: Mapping[bytes, Cell], context: GuardContext
 ) -> Protocol[set[bytes]]:
-    cells = {key: Cell(guards[key].encode(), guards[key].timestamp_ms) for key in keys}
-    rows = tuple((key, cell.value) for key, cell in cells.items())
-    stamps = tuple((cell.timestamp_ms,) for cell in cells.values())
-    put = PutStampedRows(table, (StampedRows((GUARD_COLUMN,), rows, stamps),))
     yield from retry(partial(_permitted, put, context), context.retries)
-    stored = yield from ask_with_retry(GetRows(table, keys, (GUARD_COLUMN,)), context.retries)
+    keys = tuple([row[0] for group in put.groups for row in group.rows])
+    get = GetRows(put.table, keys, (GUARD_COLUMN,))
+    stored = yield from ask_with_retry(get, context.retries)
     return {
         key
         for key, row in zip(keys, stored, strict=True)

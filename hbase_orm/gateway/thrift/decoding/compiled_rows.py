@@ -48,17 +48,10 @@ class CompiledRows:
         end: int = compiled_cells.take_rows(data, position, most, rows, EncodedRow)
         return end
 
-    def take_results(
-        self, data: bytes, position: int, most: int, rows: list[Row]
-    ) -> tuple[int, bool]:
-        """Append up to `most` rows of Thrift2, which begin at `position` in `data`, to `rows`.
-
-        Returns:
-            The position of the first row that was not taken, and whether this row is of a usual
-            form but has not arrived completely.
-        """
+    def take_results(self, data: bytes, position: int, most: int, rows: list[Row]) -> int:
+        """Append rows of Thrift2, see `RowTaker`."""
         end: int = compiled_cells.take_results(data, position, most, rows, EncodedRow)
-        return (end, False) if end >= 0 else (-1 - end, True)
+        return end
 
     def note(self, rows: Sequence[Row], /) -> None:
         """Learn nothing."""

@@ -12,7 +12,6 @@ from typing import Final
 
 from hbase_orm.gateway.thrift.decoding.answers import (
     BOOL,
-    I64,
     LIST,
     STRING,
     STRUCT,
@@ -25,15 +24,26 @@ from hbase_orm.gateway.thrift.decoding.incoming import CHUNK_BYTES, GarbledAnswe
 from hbase_orm.gateway.thrift.decoding.protocols import BinaryReader
 from hbase_orm.ops import Cell, Row, StaleRow
 
-# Each of them reads the type of a field, skips the field's number, and reads what follows.
-_TEXT = struct.Struct(">B2xI").unpack_from
-_STAMP = struct.Struct(">B2xqB").unpack_from
-_TEXT_HEAD_BYTES: Final = 7
+# The type and the number of a field, and what follows.
+_HEAD = struct.Struct(">3sI").unpack_from
+_CELLS_HEAD = struct.Struct(">4sI").unpack_from
+_STAMP_HEAD = struct.Struct(">3sqB").unpack_from
+_HEAD_BYTES: Final = 7
+_CELLS_HEAD_BYTES: Final = 8
+_FIELD_1, _FIELD_2, _FIELD_3 = b"\x0b\x00\x01", b"\x0b\x00\x02", b"\x0b\x00\x03"
+_CELLS_FIELD: Final = b"\x0f\x00\x02\x0c"
+_STAMP_FIELD: Final = b"\x0a\x00\x04"
+_PUT_KIND: Final = b"\x03\x00\x06\x04\x00"  # field 6 of a cell: a put; then the cell ends
+_KIND_BYTES: Final = 4
+_NOT_STALE: Final = b"\x02\x00\x03\x00"
+_PIECE_FIELD: Final = b"\x02\x00\x04"
+_FLAG_BYTES: Final = 4
+_MOST_USUAL: Final = 1 << 20
+"""The bytes of a usual text, and the cells of a usual row, at most."""
 _STAMP_BYTES: Final = 12
-
-_KIND = struct.Struct(">3sbB").unpack_from
 _BYTE_6: Final = b"\x03\x00\x06"
-_VALUE_KINDS: Final = (STRING, STRING, STRING, I64)
+_KIND = struct.Struct(">3sbB").unpack_from
+_VALUE_FIELDS: Final = (_FIELD_1, _FIELD_2, _FIELD_3, _STAMP_FIELD)
 
 
 def read_values(reader: AnswerReader, size: int, depth: int) -> list[DecodedValue]:
@@ -59,17 +69,17 @@ def _values_there(incoming: Incoming, most: int, values: list[DecodedValue]) -> 
     data, start = incoming.data, incoming.position
     try:
         for _ in range(most):
-            kind_1, length = _TEXT(data, start)
-            family = start + _TEXT_HEAD_BYTES
+            field_1, length = _HEAD(data, start)
+            family = start + _HEAD_BYTES
             at = family + length
-            kind_2, length = _TEXT(data, at)
-            qualifier = at + _TEXT_HEAD_BYTES
+            field_2, length = _HEAD(data, at)
+            qualifier = at + _HEAD_BYTES
             at_3 = qualifier + length
-            kind_3, length = _TEXT(data, at_3)
-            content = at_3 + _TEXT_HEAD_BYTES
+            field_3, length = _HEAD(data, at_3)
+            content = at_3 + _HEAD_BYTES
             end = content + length
-            kind_4, stamp, stop = _STAMP(data, end)
-            if (kind_1, kind_2, kind_3, kind_4) != _VALUE_KINDS:
+            field_4, stamp, stop = _STAMP_HEAD(data, end)
+            if (field_1, field_2, field_3, field_4) != _VALUE_FIELDS:
                 break
             made = DecodedValue()
             start = end + _STAMP_BYTES
@@ -78,7 +88,7 @@ def _values_there(incoming: Incoming, most: int, values: list[DecodedValue]) -> 
                 field, made.kind, stop = _KIND(data, start - 1)
                 if field != _BYTE_6 or stop:
                     break
-                start += 4
+                start += _KIND_BYTES
             made.family = data[family:at]
             made.qualifier = data[qualifier:at_3]
             made.value = data[content:end]
@@ -128,13 +138,12 @@ def read_results(reader: AnswerReader, size: int, depth: int) -> list[Row]:
     takers = reader.row_takers if isinstance(reader, BinaryReader) else None
     take = takers.take_results if isinstance(takers, CompiledRows) else _results_there
     while left:
-        is_cut = False
         if takers is not None:
-            before = len(rows)
-            incoming.position, is_cut = take(incoming.data, incoming.position, left, rows)
-            left -= len(rows) - before
+            incoming.position = take(incoming.data, incoming.position, left, rows)
+            left = size - len(rows)
         rest_bytes = len(incoming.data) - incoming.position
-        if is_cut and rest_bytes < CHUNK_BYTES:
+        is_small = takers is not None and rest_bytes < CHUNK_BYTES
+        if left and is_small and _is_cut(incoming.data, incoming.position):
             incoming.need(rest_bytes + 1)
         elif left:
             # An unusual row, or one of many bytes.
@@ -143,36 +152,18 @@ def read_results(reader: AnswerReader, size: int, depth: int) -> list[Row]:
                 message = "a row without its key or its cells"
                 raise GarbledAnswerError(message)
             rows.append(row)
-            left -= 1
+            left = size - len(rows)
     return rows
-
-
-_HEAD = struct.Struct(">3sI").unpack_from
-_CELLS_HEAD = struct.Struct(">4sI").unpack_from
-_STAMP_HEAD = struct.Struct(">3sqB").unpack_from
-_HEAD_BYTES: Final = 7
-_CELLS_HEAD_BYTES: Final = 8
-_FIELD_1, _FIELD_2, _FIELD_3 = b"\x0b\x00\x01", b"\x0b\x00\x02", b"\x0b\x00\x03"
-_CELLS_FIELD: Final = b"\x0f\x00\x02\x0c"
-_STAMP_FIELD: Final = b"\x0a\x00\x04"
-_PUT_KIND: Final = b"\x03\x00\x06\x04\x00"  # field 6 of a cell: a put; then the cell ends
-_KIND_BYTES: Final = 4
-_NOT_STALE: Final = b"\x02\x00\x03\x00"
-_PIECE_FIELD: Final = b"\x02\x00\x04"
-_FLAG_BYTES: Final = 4
-_MOST_USUAL: Final = 1 << 20
-"""The bytes of a usual text, and the cells of a usual row, at most."""
 
 
 _UNUSUAL: Final = -1
 
 
-def _results_there(data: bytes, position: int, most: int, rows: list[Row]) -> tuple[int, bool]:
+def _results_there(data: bytes, position: int, most: int, rows: list[Row]) -> int:
     """Append to `rows` up to `most` rows of Thrift2 that have arrived, of a usual form.
 
     Returns:
-        The position of the first row that was not added. The second value is True if this row has
-        not arrived completely.
+        The position of the first row that was not added.
     """
     try:
         for _ in range(most):
@@ -193,12 +184,12 @@ def _results_there(data: bytes, position: int, most: int, rows: list[Row]) -> tu
             rows.append(row)
             position = end
     except (struct.error, IndexError):
-        return position, _is_cut(data, position)
-    return position, False
+        pass  # the row has not arrived completely
+    return position
 
 
 def _is_cut(data: bytes, at: int) -> bool:
-    """Return whether an incomplete row is of the usual form as far as it is there."""
+    """Return whether a row is of the usual form as far as it is there, and not complete."""
     key = _after_text(data, at, _FIELD_1)
     if key is None or not data[key:].startswith(_CELLS_FIELD[: len(data) - key]):
         return key is not None and key > len(data)
@@ -221,7 +212,16 @@ def _is_cut(data: bytes, at: int) -> bool:
             if kind != _PUT_KIND:
                 return _PUT_KIND.startswith(kind)
             at += _KIND_BYTES
-    return True
+    return _are_flags_cut(data, at)
+
+
+def _are_flags_cut(data: bytes, at: int) -> bool:
+    """Return whether the fields behind the cells of a row are not complete."""
+    for field in (_NOT_STALE[: len(_PIECE_FIELD)], _PIECE_FIELD):
+        if data.startswith(field, at) and len(data) >= at + _FLAG_BYTES:
+            at += _FLAG_BYTES
+    rest = data[at : at + _FLAG_BYTES]
+    return not rest or (rest[0] == BOOL and len(rest) < _FLAG_BYTES)
 
 
 def _after_text(data: bytes, at: int, field: bytes) -> int | None:
@@ -281,8 +281,4 @@ def _after_flags(data: bytes, start: int) -> int:
         start += _FLAG_BYTES
     if data.startswith(_PIECE_FIELD, start) and data[start + len(_PIECE_FIELD)] <= 1:
         start += _FLAG_BYTES
-    if not data[start]:
-        return start + 1
-    if data[start] == BOOL and len(data) < start + _FLAG_BYTES:
-        raise IndexError
-    return _UNUSUAL
+    return _UNUSUAL if data[start] else start + 1
