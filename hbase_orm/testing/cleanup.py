@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 
 from hbase_orm.binding.url import parse_url
@@ -14,6 +15,8 @@ from hbase_orm.gateway.thrift.wire import WireStyle
 from hbase_orm.ops import DropNamespace, DropTable, ListNamespaces, ListTables
 
 _SEPARATOR = ":"
+_THREADS = 4
+"""How many tables are dropped at once."""
 
 
 def drop_tables(url: str, prefix: str) -> None:
@@ -40,9 +43,10 @@ def drop_namespace(url: str, namespace: str) -> None:
     with _thrift2(url) as gateway:
         if namespace not in gateway.execute(ListNamespaces()):
             return
-        for table in gateway.execute(ListTables()):
-            if table.startswith(namespace + _SEPARATOR):
-                gateway.execute(DropTable(table))
+        tables = gateway.execute(ListTables())
+        own = [DropTable(table) for table in tables if table.startswith(namespace + _SEPARATOR)]
+        with ThreadPoolExecutor(_THREADS) as pool:
+            list(pool.map(gateway.execute, own))
         gateway.execute(DropNamespace(namespace))
 
 

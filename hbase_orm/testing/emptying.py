@@ -5,21 +5,24 @@ from __future__ import annotations
 import time
 from typing import Final
 
+from hbase_orm.gateway.base import Feature
 from hbase_orm.index.catalog.catalog import CATALOG_TABLE
 from hbase_orm.migrate.history import MIGRATIONS_TABLE
 from hbase_orm.ops import (
     CloseScanner,
     Delete,
-    DescribeTable,
     FetchRows,
     ListTables,
     MutateRows,
     OpenScanner,
     Protocol,
+    ReadFirstRows,
+    Row,
     RowMutation,
     Scan,
     TruncateTable,
     ask,
+    run_all,
 )
 from hbase_orm.session.engine import Engine, runtime_of
 
@@ -43,42 +46,64 @@ def empty_tables(engine: Engine) -> None:
         GatewayError: A request failed; some tables may be empty.
     """
     runtime = runtime_of(engine)
-    namespace = engine.options.namespace
-    deleted = False
-    for name in runtime.execute(ListTables()):
-        owner, _, table = name.rpartition(":")
-        if owner == namespace and table not in _KEPT:
-            deleted = runtime.run_as_is(_emptied(name)) or deleted
-    if deleted:
+    is_one_call = Feature.FIRST_ROWS in runtime.features
+    tables = [name for name in tables_of(engine) if name.rpartition(":")[2] not in _KEPT]
+    emptied = runtime.run_as_is(run_all(_emptied(name, is_one_call=is_one_call) for name in tables))
+    if any(emptied):
         time.sleep(_TIE_S)
 
 
-def _emptied(table: str) -> Protocol[bool]:
+def tables_of(engine: Engine) -> list[str]:
+    """Return the names of all tables in an engine's namespace, with the namespace."""
+    names = runtime_of(engine).execute(ListTables())
+    return [name for name in names if name.rpartition(":")[0] == engine.options.namespace]
+
+
+def _emptied(table: str, *, is_one_call: bool) -> Protocol[bool]:
     """Delete the rows of a table; return whether there were any."""
-    keys = yield from row_keys(table)
-    if not keys:
+    rows = yield from read_rows(table, is_one_call=is_one_call)
+    if not rows:
         return False
-    if len(keys) < _MOST_ROWS:
-        described = yield from ask(DescribeTable(table))
-        deletes = tuple(Delete(family.name) for family in described.families)
-        rows = tuple(RowMutation(key, deletes=deletes) for key in keys)
-        yield from ask(MutateRows(table, rows))
-        keys = yield from row_keys(table)
-    if keys:
+    if len(rows) < _MOST_ROWS:
+        yield from ask(MutateRows(table, tuple(_deleted(row) for row in rows)))
+        rows = yield from read_rows(table, is_one_call=is_one_call)
+    if rows:
         yield from ask(TruncateTable(table))
     return True
 
 
-def row_keys(table: str) -> Protocol[list[bytes]]:
-    """Return the row keys of a table, at most the number up to which rows are deleted."""
-    scanner = yield from ask(OpenScanner(Scan(table, filter=_KEYS_ONLY)))
-    keys: list[bytes] = []
+def _deleted(row: Row) -> RowMutation:
+    """Return the delete of the families in which a row has cells."""
+    families = {column.partition(b":")[0] for column in row.columns}
+    return RowMutation(row.key, deletes=tuple(Delete(family) for family in sorted(families)))
+
+
+def read_rows(table: str, *, is_one_call: bool = False) -> Protocol[list[Row]]:
+    """Return the rows of a table without values, at most as many as are deleted one by one.
+
+    Args:
+        table: The name of the table.
+        is_one_call: Whether the gateway reads the first rows of a scan in one call.
+    """
+    scan, rows = Scan(table, filter=_KEYS_ONLY), list[Row]()
+    if is_one_call:
+        first = yield from ask(ReadFirstRows(scan, _MOST_ROWS))
+        rows = list(first.rows)
+        if first.is_all or len(rows) == _MOST_ROWS:
+            return rows
+        scan = scan.after(rows[-1].key) if rows else scan
+    return rows + (yield from _scanned(scan, _MOST_ROWS - len(rows)))
+
+
+def _scanned(scan: Scan, count: int) -> Protocol[list[Row]]:
+    scanner = yield from ask(OpenScanner(scan))
+    rows: list[Row] = []
     try:
-        while len(keys) < _MOST_ROWS:
-            rows = yield from ask(FetchRows(scanner, _MOST_ROWS - len(keys)))
-            if not rows:
+        while len(rows) < count:
+            fetched = yield from ask(FetchRows(scanner, count - len(rows)))
+            if not fetched:
                 break
-            keys += [row.key for row in rows]
+            rows += fetched
     finally:
         yield from ask(CloseScanner(scanner))
-    return keys
+    return rows

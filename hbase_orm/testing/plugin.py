@@ -38,6 +38,7 @@ import pytest
 
 if TYPE_CHECKING:
     from hbase_orm import Engine, Model
+    from hbase_orm.testing.model_namespaces import ModelNamespaces
     from hbase_orm.testing.servers import RealHBase
     from hbase_orm.testing.shared import Share
     from hbase_orm.testing.sources import Choice
@@ -45,6 +46,26 @@ if TYPE_CHECKING:
 _MARKER = "hbase"
 _PLUGIN = "hbase-orm-run"
 _WORKER_INPUT = "hbase_orm_share"
+_REUSE_TABLES = "hbase_reuse_tables"
+_CREATE_TABLES = "hbase_create_tables"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Declare the command-line options."""
+    group = parser.getgroup("hbase_orm", "tests on HBase")
+    group.addoption(
+        "--hbase-reuse-tables",
+        action="store_true",
+        dest=_REUSE_TABLES,
+        help="keep the tables of hbase_engine on the server that HBASE_ORM_TEST_URL names, and use "
+        "them again in the next run, unless they differ from the models",
+    )
+    group.addoption(
+        "--hbase-create-tables",
+        action="store_true",
+        dest=_CREATE_TABLES,
+        help="drop the tables that --hbase-reuse-tables has kept, and make them again",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -239,75 +260,44 @@ def hbase_models() -> Sequence[type[Model]]:
     )
 
 
-def _create_tables(engine: Engine, models: Sequence[type[Model]]) -> None:
-    """Create the tables of models, without tables of periods that the first write creates."""
-    engine.create_tables(*(model for model in models if not _is_made_by_writes(model)))
-
-
-def _is_made_by_writes(model: Any) -> bool:
-    schema = getattr(model, "__schema__", None)  # what is no model is refused with the others
-    period = None if schema is None else schema.layout.table_period
-    return period is not None and period.is_made_by_writes
-
-
-class _ModelNamespaces:
-    """The namespaces of this process: one for each collection of models that tests take.
-
-    Two folders of tests may have different models, also of tables with one name.
-    """
-
-    def __init__(self, request: pytest.FixtureRequest) -> None:
-        self._request = request
-        self._urls: dict[tuple[type[Model], ...], str] = {}
-        self._made: list[tuple[RealHBase, str]] = []
-
-    def url_of(self, models: Sequence[type[Model]]) -> str:
-        """Return the URL of the namespace with the tables of models; make them if need be."""
-        key = tuple(models)
-        if key not in self._urls:
-            from hbase_orm import connect  # noqa: PLC0415  # only where a test needs it
-
-            hbase: RealHBase = self._request.getfixturevalue("hbase")
-            namespace = f"n{uuid.uuid4().hex[:12]}"
-            self._made.append((hbase, namespace))
-            with connect(hbase.url_in(namespace)) as engine:
-                _create_tables(engine, key)
-            self._urls[key] = hbase.url_in(namespace)
-        return self._urls[key]
-
-    def drop(self) -> None:
-        """Drop the namespaces with their tables."""
-        for hbase, namespace in self._made:
-            hbase.drop_namespace(namespace)
-
-
 @pytest.fixture(scope="session")
-def _hbase_namespaces(request: pytest.FixtureRequest) -> Iterator[_ModelNamespaces]:
-    namespaces = _ModelNamespaces(request)
+def _hbase_namespaces(request: pytest.FixtureRequest) -> Iterator[ModelNamespaces]:
+    from hbase_orm.testing.model_namespaces import ModelNamespaces  # noqa: PLC0415  # see below
+
+    config = request.config
+    cache: pytest.Cache | None = getattr(config, "cache", None)
+    namespaces = ModelNamespaces(
+        lambda: request.getfixturevalue("hbase"),
+        folder=cache.mkdir("hbase-tables") if cache else None,
+        reuses=config.getoption(_REUSE_TABLES),
+        anew=config.getoption(_CREATE_TABLES),
+        worker=os.environ.get("PYTEST_XDIST_WORKER", ""),
+    )
     yield namespaces
-    namespaces.drop()
+    namespaces.close()
 
 
 @pytest.fixture
 def hbase_engine(
-    hbase_models: Sequence[type[Model]], _hbase_namespaces: _ModelNamespaces
+    hbase_models: Sequence[type[Model]], _hbase_namespaces: ModelNamespaces
 ) -> Iterator[Engine]:
     """Return an engine for one test, with the tables of `hbase_models`, which are empty.
 
     The tables are made once, and their rows are deleted before each test: that takes milliseconds,
-    where making and dropping tables takes seconds. With HBASE_ORM_TEST_URL=memory:// each test has
-    tables of its own in memory, and needs no HBase.
+    where making and dropping tables takes seconds. With `--hbase-reuse-tables`, tables on the
+    server that HBASE_ORM_TEST_URL names stay for the next run. With HBASE_ORM_TEST_URL=memory://
+    each test has tables of its own in memory, and needs no HBase.
     """
     from hbase_orm import connect  # noqa: PLC0415  # only where a test needs it
     from hbase_orm.testing.emptying import empty_tables  # noqa: PLC0415  # likewise
+    from hbase_orm.testing.model_namespaces import create_tables  # noqa: PLC0415  # likewise
     from hbase_orm.testing.sources import URL_VARIABLE, is_in_memory  # noqa: PLC0415  # likewise
 
     if is_in_memory(os.environ):
         with connect(os.environ[URL_VARIABLE]) as engine:
-            _create_tables(engine, hbase_models)
+            create_tables(engine, hbase_models)
             empty_tables(engine)  # engines of memory://name share their tables
             yield engine
         return
-    with connect(_hbase_namespaces.url_of(hbase_models)) as engine:
-        empty_tables(engine)  # of what earlier tests wrote, however they ended
+    with connect(_hbase_namespaces.empty(hbase_models)) as engine:
         yield engine

@@ -438,6 +438,21 @@ def test_the_first_rows_are_of_the_columns_that_are_read(bench: Bench) -> None:
 
 
 @pytest.mark.feature(Feature.FIRST_ROWS)
+def test_no_more_rows_come_than_asked_for_after_rows_of_many_cells(bench: Bench) -> None:
+    bench.put_row(b"wide", {b"d:%03d" % n: b"v" for n in range(100)})
+    for name in LETTERS:
+        bench.put_row(b"narrow" + name, {b"d:x": name})
+    of_wide = Scan(bench.table, KeyRange.prefix(bench.key(b"wide")))
+    while not bench.run(ReadFirstRows(of_wide, 3)).is_all:
+        pass  # until the gateway knows into how many results a row is cut
+
+    first = bench.run(ReadFirstRows(Scan(bench.table, KeyRange.prefix(bench.key(b"narrow"))), 3))
+
+    assert [row.key for row in first.rows] == [bench.key(b"narrow" + name) for name in LETTERS[:3]]
+    assert not first.is_all
+
+
+@pytest.mark.feature(Feature.FIRST_ROWS)
 def test_no_row_of_many_cells_is_cut(bench: Bench) -> None:
     wide = {b"d:%03d" % n: b"v" for n in range(100)}
     for name in (b"a", b"b", b"c"):

@@ -25,7 +25,7 @@ from hbase_orm.ops import (
 )
 from hbase_orm.session.engine import runtime_of
 from hbase_orm.testing import empty_tables
-from hbase_orm.testing.emptying import row_keys
+from hbase_orm.testing.emptying import read_rows
 from tests.unit.testing.tested_models import Order, Parcel
 
 if TYPE_CHECKING:
@@ -138,5 +138,5 @@ def test_tables_with_many_rows_or_rows_of_the_future_are_emptied(hbase_engine: E
 
     for table in ("orders", "parcels", "parcels_ix_by_city"):
         assert not runtime_of(hbase_engine).run_as_is(
-            row_keys(f"{hbase_engine.options.namespace}:{table}")
+            read_rows(f"{hbase_engine.options.namespace}:{table}")
         )

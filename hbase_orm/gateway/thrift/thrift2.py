@@ -192,7 +192,9 @@ def _read_first_rows(client: Any, operation: ReadFirstRows) -> FirstRows:
     if is_end and results:
         rows += pieces.join([])  # the last row was kept back, because it could go on
     kept, is_past = bounds.select(rows)
-    return FirstRows(kept, is_all=is_end or is_past)
+    # Rows that are cut into fewer pieces than those before them are more than were requested.
+    first = kept[: operation.count]
+    return FirstRows(first, is_all=(is_end or is_past) and len(first) == len(kept))
 
 
 def _get_rows(client: Any, operation: GetRows) -> list[Row | None]:
