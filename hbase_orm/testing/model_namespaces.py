@@ -111,7 +111,7 @@ class ModelNamespaces:
         *,
         folder: Path | None = None,
         reuses: bool = False,
-        anew: bool = False,
+        drops_kept: bool = False,
         worker: str = "",
     ) -> None:
         """Begin without namespaces.
@@ -120,13 +120,13 @@ class ModelNamespaces:
             hbase: Returns the HBase of the tests; called for the first models.
             folder: The folder of kept namespaces' files; None if there is none.
             reuses: Whether kept namespaces are used, and those of this run are kept.
-            anew: Whether the kept namespaces are dropped first.
+            drops_kept: Whether the kept namespaces are dropped first.
             worker: The name of this process among those of pytest-xdist.
         """
         self._find_hbase = hbase
         self._folder = folder
         self._reuses = reuses
-        self._anew = anew
+        self._drops_kept = drops_kept
         self._worker = worker
         self._made: dict[tuple[type[Model], ...], _Namespace] = {}
         self._files: list[KeptNamespace] = []
@@ -167,9 +167,9 @@ class ModelNamespaces:
         hbase = self._hbase
         if self._folder is None or hbase.source != "url":
             return None
-        if self._anew:
-            self._anew = False
-            self._drop_kept(self._folder, hbase)
+        if self._drops_kept:
+            self._drops_kept = False
+            self._drop_kept_on(self._folder, hbase)
         if not self._reuses:
             return None
         tables = sorted(f"{model.__schema__.table} {model.__qualname__}" for model in models)
@@ -179,7 +179,7 @@ class ModelNamespaces:
         self._files.append(file)
         return file
 
-    def _drop_kept(self, folder: Path, hbase: RealHBase) -> None:
+    def _drop_kept_on(self, folder: Path, hbase: RealHBase) -> None:
         """Drop the kept namespaces of this server that no other run, or process of it, uses."""
         for file in KeptNamespace.on(folder, hbase.url):
             if file.lock():

@@ -270,7 +270,7 @@ def _hbase_namespaces(request: pytest.FixtureRequest) -> Iterator[ModelNamespace
         lambda: request.getfixturevalue("hbase"),
         folder=cache.mkdir("hbase-tables") if cache else None,
         reuses=config.getoption(_REUSE_TABLES),
-        anew=config.getoption(_CREATE_TABLES),
+        drops_kept=config.getoption(_CREATE_TABLES),
         worker=os.environ.get("PYTEST_XDIST_WORKER", ""),
     )
     yield namespaces

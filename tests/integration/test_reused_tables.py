@@ -70,16 +70,21 @@ def drop_what_is_kept(tmp_path: Path, hbase: RealHBase) -> Iterator[None]:
 
 
 @contextmanager
-def run(server: RealHBase, folder: Path, *, anew: bool = False) -> Iterator[ModelNamespaces]:
+def run(server: RealHBase, folder: Path, *, drops_kept: bool = False) -> Iterator[ModelNamespaces]:
     """Provide the namespaces of a run with `--hbase-reuse-tables`."""
-    namespaces = ModelNamespaces(lambda: server, folder=folder, reuses=True, anew=anew)
+    namespaces = ModelNamespaces(lambda: server, folder=folder, reuses=True, drops_kept=drops_kept)
     with closing(namespaces):
         yield namespaces
 
 
-def used(server: RealHBase, folder: Path, model: type[Any] = Order, *, anew: bool = False) -> str:
+def used(
+    server: RealHBase, folder: Path, model: type[Any] = Order, *, drops_kept: bool = False
+) -> str:
     """Write an order in a run, whose tables must be empty; return the namespace."""
-    with run(server, folder, anew=anew) as namespaces, connect(namespaces.empty([model])) as engine:
+    with (
+        run(server, folder, drops_kept=drops_kept) as namespaces,
+        connect(namespaces.empty([model])) as engine,
+    ):
         session = engine.session()
         assert session.all(select(model).allow_full_scan()) == []
         assert session.all(select(model).where(model.city == "Oslo")) == []
@@ -131,7 +136,7 @@ def test_tables_of_a_run_that_was_killed_early_are_made_again(
     after = used(server, tmp_path)
 
     assert before not in namespaces()
-    assert used(server, tmp_path, anew=True) != after
+    assert used(server, tmp_path, drops_kept=True) != after
     assert after not in namespaces()
 
 
