@@ -26,7 +26,7 @@ from hbase_orm.ops import (
 )
 from hbase_orm.session.engine import Engine, runtime_of
 
-_KEPT: Final = frozenset({CATALOG_TABLE, MIGRATIONS_TABLE})
+_METADATA: Final = frozenset({CATALOG_TABLE, MIGRATIONS_TABLE})
 _MOST_ROWS: Final = 2_000
 """Above this number of rows a table is truncated, which takes a second or more."""
 
@@ -47,7 +47,7 @@ def empty_tables(engine: Engine) -> None:
     """
     runtime = runtime_of(engine)
     is_one_call = Feature.FIRST_ROWS in runtime.features
-    tables = [name for name in tables_of(engine) if name.rpartition(":")[2] not in _KEPT]
+    tables = [name for name in tables_of(engine) if not has_metadata(name)]
     emptied = runtime.run_as_is(run_all(_emptied(name, is_one_call=is_one_call) for name in tables))
     if any(emptied):
         time.sleep(_TIE_S)
@@ -59,14 +59,19 @@ def tables_of(engine: Engine) -> list[str]:
     return [name for name in names if name.rpartition(":")[0] == engine.options.namespace]
 
 
+def has_metadata(table: str) -> bool:
+    """Return whether a table, named with its namespace, holds what is known of other tables."""
+    return table.rpartition(":")[2] in _METADATA
+
+
 def _emptied(table: str, *, is_one_call: bool) -> Protocol[bool]:
     """Delete the rows of a table; return whether there were any."""
-    rows = yield from read_rows(table, is_one_call=is_one_call)
+    rows = yield from read_rows(table, is_one_call=is_one_call, has_values=False)
     if not rows:
         return False
     if len(rows) < _MOST_ROWS:
         yield from ask(MutateRows(table, tuple(_deleted(row) for row in rows)))
-        rows = yield from read_rows(table, is_one_call=is_one_call)
+        rows = yield from read_rows(table, is_one_call=is_one_call, has_values=False)
     if rows:
         yield from ask(TruncateTable(table))
     return True
@@ -78,14 +83,18 @@ def _deleted(row: Row) -> RowMutation:
     return RowMutation(row.key, deletes=tuple(Delete(family) for family in sorted(families)))
 
 
-def read_rows(table: str, *, is_one_call: bool = False) -> Protocol[list[Row]]:
-    """Return the rows of a table without values, at most as many as are deleted one by one.
+def read_rows(
+    table: str, *, is_one_call: bool = False, has_values: bool = True
+) -> Protocol[list[Row]]:
+    """Return the rows of a table, at most as many as are deleted one by one.
 
     Args:
         table: The name of the table.
         is_one_call: Whether the gateway reads the first rows of a scan in one call.
+        has_values: Whether the values of cells are read.
     """
-    scan, rows = Scan(table, filter=_KEYS_ONLY), list[Row]()
+    scan = Scan(table, filter=None if has_values else _KEYS_ONLY)
+    rows: list[Row] = []
     if is_one_call:
         first = yield from ask(ReadFirstRows(scan, _MOST_ROWS))
         rows = list(first.rows)

@@ -1,29 +1,30 @@
 """The namespaces with the tables of `hbase_models`: made once, emptied between tests, and dropped.
 
 With `--hbase-reuse-tables` those on a server that outlives the run are not dropped: the next run of
-the same checkout empties them, and makes them again only if they differ from the models. Pytest's
-cache has a file for each of them, with its name, and a lock that a run holds while it uses it.
+the same checkout empties them, and makes them again only if they differ from the models. Such a run
+has two sets of tables in turn. While a test uses one, a thread empties the other.
 """
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
-import json
 import uuid
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import IO, Any, TypeVar, cast
+from typing import Any, TypeVar, cast
 
-from hbase_orm import Engine, Model, connect
-from hbase_orm.errors import SchemaError
+from hbase_orm import Engine, Model, __version__, connect
 from hbase_orm.gateway.base import Feature, Gateway, execute_within
-from hbase_orm.ops import CreateTable, Operation
+from hbase_orm.ops import CreateTable, DescribeTable, Operation, ask_all, run_all
+from hbase_orm.record.declaration import TableRecord
+from hbase_orm.record.snapshots import declaration_of
 from hbase_orm.session.engine import runtime_of
-from hbase_orm.testing.emptying import empty_tables, tables_of
+from hbase_orm.testing.emptying import empty_tables, has_metadata, read_rows, tables_of
+from hbase_orm.testing.kept_namespaces import KeptNamespace
 from hbase_orm.testing.servers import RealHBase
 
 R = TypeVar("R")
@@ -32,75 +33,114 @@ _THREADS = 4
 """How many tables are made at once; a server takes most of a second for one."""
 
 
-@dataclass
-class _Namespace:
-    """A namespace of this run, with the engine that empties its tables."""
+class _TableSet:
+    """The tables of a collection of models, in a namespace of their own.
 
-    name: str
-    url: str
-    engine: Engine
-    is_kept: bool
+    Attributes:
+        name: The name of the namespace; empty before it is made.
+    """
 
-
-class KeptNamespace:
-    """The file that names a namespace which runs of one checkout use one after another."""
-
-    def __init__(self, file: Path) -> None:
-        """Name the file; nothing is read."""
+    def __init__(
+        self, hbase: RealHBase, models: tuple[type[Model], ...], file: KeptNamespace | None
+    ) -> None:
+        """Begin without tables; `file` names those of the run before, if runs keep them."""
+        self.name = ""
+        self._hbase = hbase
+        self._models = models
         self._file = file
-        self._lock: IO[str] | None = None
+        self._engine: Engine | None = None
 
-    @classmethod
-    def of(cls, folder: Path, url: str, *purpose: str) -> KeptNamespace:
-        """Return the namespace on a server for a purpose: the process, and the models' tables."""
-        return cls(folder / f"{_digest(url)}-{_digest(*purpose)}.json")
+    @property
+    def url(self) -> str:
+        """The URL of the namespace."""
+        return self._hbase.url_in(self.name)
 
-    @classmethod
-    def on(cls, folder: Path, url: str) -> list[KeptNamespace]:
-        """Return all namespaces on a server."""
-        return [cls(file) for file in sorted(folder.glob(f"{_digest(url)}-*.json"))]
+    def prepare(self) -> None:
+        """Make the tables if they are not there, and empty them."""
+        if self._engine is None:
+            self._engine = self._kept() or self._new()
+        empty_tables(self._engine)  # of what earlier tests wrote, however they ended
 
-    def lock(self) -> bool:
-        """Take the lock for this run; return False if another run has it."""
-        lock = self._file.with_suffix(".lock").open("w")
+    def close(self) -> None:
+        """Drop the tables, unless the next run uses them."""
+        if self._engine is not None:
+            self._engine.close()
+            self._engine = None
+            if self._file is None:
+                self._hbase.drop_namespace(self.name)
+        if self._file is not None:
+            self._file.unlock()
+
+    def _kept(self) -> Engine | None:
+        """Return an engine for the tables of the run before, if they are as models declare.
+
+        If they are not, drop them.
+        """
+        if self._file is None:
+            return None
+        self.name, state = self._file.read()
+        if not self.name:
+            return None
+        engine = connect(self.url)
+        if state and state == _state_of(engine, self._models):
+            return engine
+        engine.close()
+        self._hbase.drop_namespace(self.name)
+        return None
+
+    def _new(self) -> Engine:
+        self.name = f"n{uuid.uuid4().hex[:12]}"
+        if self._file is not None:
+            self._file.write(self.name)  # so that the next run drops what a killed run has made
+        engine = connect(self.url)
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            lock.close()
-            return False
-        self._lock = lock
-        return True
-
-    def unlock(self) -> None:
-        """Let another run use the namespace."""
-        if self._lock is not None:
-            self._lock.close()
-            self._lock = None
-
-    def read(self) -> tuple[str, list[str]]:
-        """Return the namespace's name, and its tables once all are made; empty if none is kept."""
-        if not self._file.exists():
-            return "", []
-        fields = json.loads(self._file.read_text())
-        return fields["namespace"], fields["tables"]
-
-    def write(self, name: str, tables: Sequence[str] = ()) -> None:
-        """Keep a namespace's name, and its tables once all are made."""
-        part = self._file.with_suffix(".part")
-        part.write_text(json.dumps({"namespace": name, "tables": sorted(tables)}))
-        part.rename(self._file)
-
-    def forget(self) -> None:
-        """Keep no namespace any more."""
-        self._file.unlink(missing_ok=True)
+            create_tables(engine, self._models)
+        except BaseException:
+            engine.close()
+            self._hbase.drop_namespace(self.name)
+            raise
+        if self._file is not None:
+            self._file.write(self.name, _state_of(engine, self._models))
+        return engine
 
 
-def _digest(*parts: str) -> str:
-    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:12]
+class _SetsInTurn:
+    """Sets of tables of the same models, which tests use in turn."""
+
+    def __init__(self, sets: Iterable[_TableSet], thread: ThreadPoolExecutor) -> None:
+        """Begin to prepare the sets."""
+        self._thread = thread
+        self._used: _TableSet | None = None
+        self._prepared = deque[tuple[_TableSet, Future[None]]]()
+        for each in sets:
+            self._prepare(each)
+
+    def next(self) -> str:
+        """Return the URL of tables that are empty; the test before has ended."""
+        if self._used is not None:
+            self._prepare(self._used)
+            self._used = None
+        tables, work = self._prepared.popleft()
+        try:
+            work.result()
+        except BaseException:
+            self._prepare(tables)  # for the next test
+            raise
+        self._used = tables
+        return tables.url
+
+    def close(self) -> None:
+        """Drop the tables that are not kept; the thread has ended."""
+        used = [] if self._used is None else [self._used]
+        for each in (*used, *(tables for tables, _ in self._prepared)):
+            each.close()
+
+    def _prepare(self, tables: _TableSet) -> None:
+        self._prepared.append((tables, self._thread.submit(tables.prepare)))
 
 
 class ModelNamespaces:
-    """The namespaces of this process: one for each collection of models that tests take.
+    """The namespaces of this process: one for each collection of models that tests take, or two.
 
     Two folders of tests may have different models, also of tables with one name.
     """
@@ -128,58 +168,56 @@ class ModelNamespaces:
         self._reuses = reuses
         self._drops_kept = drops_kept
         self._worker = worker
-        self._made: dict[tuple[type[Model], ...], _Namespace] = {}
-        self._files: list[KeptNamespace] = []
+        self._thread = ThreadPoolExecutor(1, "hbase-orm-tables")
+        self._made: dict[tuple[type[Model], ...], _SetsInTurn] = {}
 
     @cached_property
     def _hbase(self) -> RealHBase:
         return self._find_hbase()
 
-    def url_of(self, models: Sequence[type[Model]]) -> str:
-        """Return the URL of the namespace with the tables of models; make them if need be."""
-        return self._of(tuple(models)).url
+    def next(self, models: Sequence[type[Model]]) -> str:
+        """Return the URL of a namespace with the tables of models, which are empty.
 
-    def empty(self, models: Sequence[type[Model]]) -> str:
-        """Empty the tables of models, and return the URL of their namespace."""
-        namespace = self._of(tuple(models))
-        empty_tables(namespace.engine)  # of what earlier tests wrote, however they ended
-        return namespace.url
+        Tests that used the tables before have ended. The tables are made if need be.
+        """
+        key = tuple(models)
+        if key not in self._made:
+            self._made[key] = _SetsInTurn(self._sets_of(key), self._thread)
+        return self._made[key].next()
 
     def close(self) -> None:
         """Drop the namespaces with their tables, but not those that are kept."""
-        for namespace in self._made.values():
-            namespace.engine.close()
-            if not namespace.is_kept:
-                self._hbase.drop_namespace(namespace.name)
-        for file in self._files:
-            file.unlock()
+        self._thread.shutdown(cancel_futures=True)
+        for each in self._made.values():
+            each.close()
 
-    def _of(self, models: tuple[type[Model], ...]) -> _Namespace:
-        namespace = self._made.get(models)
-        if namespace is None:
-            file = self._file_of(models)
-            namespace = self._new(models) if file is None else self._kept(models, file)
-            self._made[models] = namespace
-        return namespace
-
-    def _file_of(self, models: Iterable[type[Model]]) -> KeptNamespace | None:
-        """Return the file of a namespace that is kept for models, locked; None if none is kept."""
+    def _sets_of(self, models: tuple[type[Model], ...]) -> list[_TableSet]:
         hbase = self._hbase
-        if self._folder is None or hbase.source != "url":
-            return None
+        files = self._files_of(models)
+        return [_TableSet(hbase, models, file) for file in files or (None,)]
+
+    def _files_of(self, models: Iterable[type[Model]]) -> list[KeptNamespace]:
+        """Return the files of two namespaces that are kept, locked; none if none are kept."""
+        hbase, folder = self._hbase, self._folder
+        if folder is None or hbase.source != "url":
+            return []
         if self._drops_kept:
             self._drops_kept = False
-            self._drop_kept_on(self._folder, hbase)
+            self._drop_kept_in(folder, hbase)
         if not self._reuses:
-            return None
+            return []
         tables = sorted(f"{model.__schema__.table} {model.__qualname__}" for model in models)
-        file = KeptNamespace.of(self._folder, hbase.url, self._worker, *tables)
-        if not file.lock():
-            return None
-        self._files.append(file)
-        return file
+        files = [
+            KeptNamespace.of(folder, hbase.url, self._worker, turn, *tables) for turn in ("0", "1")
+        ]
+        locked = [file for file in files if file.lock()]
+        if len(locked) == len(files):
+            return files
+        for file in locked:
+            file.unlock()
+        return []
 
-    def _drop_kept_on(self, folder: Path, hbase: RealHBase) -> None:
+    def _drop_kept_in(self, folder: Path, hbase: RealHBase) -> None:
         """Drop the kept namespaces of this server that no other run, or process of it, uses."""
         for file in KeptNamespace.on(folder, hbase.url):
             if file.lock():
@@ -188,48 +226,29 @@ class ModelNamespaces:
                 file.forget()
                 file.unlock()
 
-    def _kept(self, models: tuple[type[Model], ...], file: KeptNamespace) -> _Namespace:
-        """Return the kept namespace, if its tables are as the models declare; or a new one."""
-        name, tables = file.read()
-        if name:
-            kept = self._connected(name, is_kept=True)
-            if tables and _are_unchanged(kept.engine, tables, models):
-                return kept
-            kept.engine.close()
-            self._hbase.drop_namespace(name)
-        return self._new(models, file)
 
-    def _new(
-        self, models: tuple[type[Model], ...], file: KeptNamespace | None = None
-    ) -> _Namespace:
-        name = f"n{uuid.uuid4().hex[:12]}"
-        if file is not None:
-            file.write(name)  # so that the next run drops what a killed run has made
-        namespace = self._connected(name, is_kept=file is not None)
-        try:
-            create_tables(namespace.engine, models)
-        except BaseException:
-            namespace.engine.close()
-            self._hbase.drop_namespace(name)
-            raise
-        if file is not None:
-            file.write(name, tables_of(namespace.engine))
-        return namespace
+def _state_of(engine: Engine, models: Sequence[type[Model]]) -> str:
+    """Return a digest of what models declare, and of the tables of a namespace without their rows.
 
-    def _connected(self, name: str, *, is_kept: bool) -> _Namespace:
-        url = self._hbase.url_in(name)
-        return _Namespace(name, url, connect(url), is_kept)
-
-
-def _are_unchanged(engine: Engine, tables: Sequence[str], models: Sequence[type[Model]]) -> bool:
-    """Return whether a namespace has these tables only, and they are as the models declare."""
-    if sorted(tables_of(engine)) != tables:
-        return False
-    try:
-        checks = engine.check_tables(*_made_at_once(models))
-    except SchemaError:
-        return False
-    return not any(check.has_drift for check in checks)
+    The tables are their names and descriptors, and what the catalog and the history of migrations
+    say of them.
+    """
+    by_table = _by_table(models)
+    declared = [
+        TableRecord("", declaration_of([model.__schema__ for model in by_table[table]])).encode()
+        for table in sorted(by_table)
+    ]
+    tables = sorted(tables_of(engine))
+    runtime = runtime_of(engine)
+    described = runtime.run_as_is(ask_all([DescribeTable(table) for table in tables]))
+    known = runtime.run_as_is(run_all(read_rows(table) for table in tables if has_metadata(table)))
+    cells = [
+        (row.key, column, row.cells[column].value)
+        for rows in known
+        for row in rows
+        for column in sorted(row.columns)
+    ]
+    return hashlib.sha256(repr((__version__, declared, described, cells)).encode()).hexdigest()
 
 
 class _WithoutSplits:
@@ -269,10 +288,7 @@ def create_tables(engine: Engine, models: Sequence[type[Model]]) -> None:
     Making, scanning and dropping a region takes milliseconds, and few rows need no more than one.
     Tables of periods that the first write creates are left out.
     """
-    by_table: dict[str, list[type[Model]]] = {}
-    for model in _made_at_once(models):
-        by_table.setdefault(model.__schema__.table, []).append(model)
-    first, *others = by_table.values() or [[]]
+    first, *others = _by_table(models).values() or [[]]
     runtime = runtime_of(engine)
     with runtime.diverted_to(_WithoutSplits(runtime.gateway)):
         engine.create_tables(*first)  # makes the namespace and the catalog for all
@@ -280,12 +296,12 @@ def create_tables(engine: Engine, models: Sequence[type[Model]]) -> None:
             list(pool.map(lambda each: engine.create_tables(*each), others))
 
 
-def _made_at_once(models: Iterable[type[Model]]) -> list[type[Model]]:
-    """Return the models without those whose tables are made by the first write."""
-    return [model for model in models if not _is_made_by_writes(model)]
-
-
-def _is_made_by_writes(model: Any) -> bool:
-    schema = getattr(model, "__schema__", None)  # what is no model is refused with the others
-    period = None if schema is None else schema.layout.table_period
-    return period is not None and period.is_made_by_writes
+def _by_table(models: Iterable[Any]) -> dict[str, list[type[Model]]]:
+    """Return the models of each table, without those whose tables are made by the first write."""
+    by_table: dict[str, list[type[Model]]] = {}
+    for model in models:
+        schema = getattr(model, "__schema__", None)  # what is no model is refused with the others
+        period = None if schema is None else schema.layout.table_period
+        if period is None or not period.is_made_by_writes:
+            by_table.setdefault("" if schema is None else schema.table, []).append(model)
+    return by_table

@@ -299,5 +299,5 @@ def hbase_engine(
             empty_tables(engine)  # engines of memory://name share their tables
             yield engine
         return
-    with connect(_hbase_namespaces.empty(hbase_models)) as engine:
+    with connect(_hbase_namespaces.next(hbase_models)) as engine:
         yield engine

@@ -12,7 +12,10 @@ TEST_SETTINGS: Final[Mapping[str, str]] = {
     "hbase.client.scanner.timeout.period": "6000",
     # Otherwise a call to a table that cannot answer blocks for minutes inside the gateway.
     "hbase.client.retries.number": "3",
+    # Otherwise the master waits 0.15 s for more regions to open, twice for each table that is made.
+    "hbase.assignment.dispatch.wait.msec": "5",
+    "hbase.procedure.remote.dispatcher.delay.msec": "5",
     # The observer does nothing until a test calls `ServerAdmin.delay`.
     **DELAY_OBSERVER_SETTINGS,
 }
-"""Short scanner leases, few retries, and the observer that `ServerAdmin.delay` needs."""
+"""Short scanner leases, few retries, short waits of the master, and the observer of delays."""

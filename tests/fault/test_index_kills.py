@@ -28,7 +28,7 @@ pytestmark = [*marks(), pytest.mark.fault]
 
 WRITER_KILLS = 20
 SOAK_WRITER_KILLS = 200
-GATEWAY_KILLS = 5
+GATEWAY_KILLS = 3
 SOAK_GATEWAY_KILLS = 50
 IN_FLIGHT = 0.8
 MOST = 4
