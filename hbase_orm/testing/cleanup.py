@@ -4,17 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 
 from hbase_orm.binding.url import parse_url
-from hbase_orm.errors import ConfigurationError
+from hbase_orm.errors import ConfigurationError, TableNotFoundError
 from hbase_orm.gateway.base import Gateway
 from hbase_orm.gateway.thrift.pool import Address
 from hbase_orm.gateway.thrift.thrift2 import Thrift2Gateway
 from hbase_orm.gateway.thrift.wire import WireStyle
-from hbase_orm.ops import DropNamespace, DropTable, ListNamespaces, ListTables
+from hbase_orm.index.catalog.catalog import CATALOG_COLUMN, CATALOG_TABLE
+from hbase_orm.ops import (
+    Delete,
+    DropNamespace,
+    DropTable,
+    KeyRange,
+    ListNamespaces,
+    ListTables,
+    MutateRows,
+    ReadFirstRows,
+    RowMutation,
+    Scan,
+)
 
 _SEPARATOR = ":"
+_MOST_ROWS = 500
 _THREADS = 4
 """How many tables are dropped at once."""
 
@@ -35,7 +48,9 @@ def drop_tables(url: str, prefix: str) -> None:
 
 
 def drop_namespace(url: str, namespace: str) -> None:
-    """Drop a namespace with all its tables; do nothing if it does not exist.
+    """Drop a namespace with all its tables, and what the catalog says of them.
+
+    If the namespace does not exist, do nothing.
 
     Raises:
         ConfigurationError: The URL names no Thrift2 gateway.
@@ -48,6 +63,17 @@ def drop_namespace(url: str, namespace: str) -> None:
         with ThreadPoolExecutor(_THREADS) as pool:
             list(pool.map(gateway.execute, own))
         gateway.execute(DropNamespace(namespace))
+        _forget(gateway, namespace)
+
+
+def _forget(gateway: Gateway, namespace: str) -> None:
+    """Delete the rows of the catalog about tables of a namespace."""
+    own = Scan(CATALOG_TABLE, KeyRange.prefix(f"{namespace}{_SEPARATOR}".encode()))
+    family = CATALOG_COLUMN.partition(b":")[0]
+    with suppress(TableNotFoundError):
+        while rows := gateway.execute(ReadFirstRows(own, _MOST_ROWS)).rows:
+            deletes = (RowMutation(row.key, deletes=(Delete(family),)) for row in rows)
+            gateway.execute(MutateRows(CATALOG_TABLE, tuple(deletes)))
 
 
 @contextmanager

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from typing import Final
 
 from hbase_orm.gateway.base import Feature
-from hbase_orm.index.catalog.catalog import CATALOG_TABLE
+from hbase_orm.index.catalog.catalog import CATALOG_COLUMN, CATALOG_TABLE
 from hbase_orm.migrate.history import MIGRATIONS_TABLE
+from hbase_orm.numbering.sequence import SEQUENCES_TABLE
 from hbase_orm.ops import (
     CloseScanner,
     Delete,
+    DropTable,
     FetchRows,
     ListTables,
+    MutateRow,
     MutateRows,
     OpenScanner,
     Protocol,
@@ -30,6 +34,7 @@ _METADATA: Final = frozenset({CATALOG_TABLE, MIGRATIONS_TABLE})
 _MOST_ROWS: Final = 2_000
 """Above this number of rows a table is truncated, which takes a second or more."""
 
+_CATALOG_FAMILY: Final = CATALOG_COLUMN.partition(b":")[0]
 _KEYS_ONLY: Final = b"KeyOnlyFilter()"
 _TIE_S: Final = 0.002
 """A put in the millisecond of a delete would be hidden by its tombstone."""
@@ -47,7 +52,7 @@ def empty_tables(engine: Engine) -> None:
     """
     runtime = runtime_of(engine)
     is_one_call = Feature.FIRST_ROWS in runtime.features
-    tables = [name for name in tables_of(engine) if not has_metadata(name)]
+    tables = [name for name in tables_of(engine) if name.rpartition(":")[2] not in _METADATA]
     emptied = runtime.run_as_is(run_all(_emptied(name, is_one_call=is_one_call) for name in tables))
     if any(emptied):
         time.sleep(_TIE_S)
@@ -59,19 +64,28 @@ def tables_of(engine: Engine) -> list[str]:
     return [name for name in names if name.rpartition(":")[0] == engine.options.namespace]
 
 
-def has_metadata(table: str) -> bool:
-    """Return whether a table, named with its namespace, holds what is known of other tables."""
-    return table.rpartition(":")[2] in _METADATA
+def has_sequences(table: str) -> bool:
+    """Return whether a table, named with its namespace, is that of sequences."""
+    return table.rpartition(":")[2] == SEQUENCES_TABLE
+
+
+def drop_added_tables(engine: Engine, tables: Iterable[str]) -> None:
+    """Drop tables that tests have made, with what the catalog says of them."""
+    runtime = runtime_of(engine)
+    for table in tables:
+        runtime.execute(DropTable(table))
+        forgotten = RowMutation(table.encode(), deletes=(Delete(_CATALOG_FAMILY),))
+        runtime.execute(MutateRow(CATALOG_TABLE, forgotten))
 
 
 def _emptied(table: str, *, is_one_call: bool) -> Protocol[bool]:
     """Delete the rows of a table; return whether there were any."""
-    rows = yield from read_rows(table, is_one_call=is_one_call, has_values=False)
+    rows = yield from read_rows(table, is_one_call=is_one_call)
     if not rows:
         return False
     if len(rows) < _MOST_ROWS:
         yield from ask(MutateRows(table, tuple(_deleted(row) for row in rows)))
-        rows = yield from read_rows(table, is_one_call=is_one_call, has_values=False)
+        rows = yield from read_rows(table, is_one_call=is_one_call)
     if rows:
         yield from ask(TruncateTable(table))
     return True
@@ -83,17 +97,14 @@ def _deleted(row: Row) -> RowMutation:
     return RowMutation(row.key, deletes=tuple(Delete(family) for family in sorted(families)))
 
 
-def read_rows(
-    table: str, *, is_one_call: bool = False, has_values: bool = True
-) -> Protocol[list[Row]]:
-    """Return the rows of a table, at most as many as are deleted one by one.
+def read_rows(table: str, *, is_one_call: bool = False) -> Protocol[list[Row]]:
+    """Return the rows of a table without values, at most as many as are deleted one by one.
 
     Args:
         table: The name of the table.
         is_one_call: Whether the gateway reads the first rows of a scan in one call.
-        has_values: Whether the values of cells are read.
     """
-    scan = Scan(table, filter=None if has_values else _KEYS_ONLY)
+    scan = Scan(table, filter=_KEYS_ONLY)
     rows: list[Row] = []
     if is_one_call:
         first = yield from ask(ReadFirstRows(scan, _MOST_ROWS))

@@ -7,24 +7,36 @@ has two sets of tables in turn. While a test uses one, a thread empties the othe
 
 from __future__ import annotations
 
-import hashlib
+import time
 import uuid
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from hbase_orm import Engine, Model, __version__, connect
+from hbase_orm import Engine, Model, connect
+from hbase_orm.errors import TableDisabledError
 from hbase_orm.gateway.base import Feature, Gateway, execute_within
-from hbase_orm.ops import CreateTable, DescribeTable, Operation, ask_all, run_all
-from hbase_orm.record.declaration import TableRecord
-from hbase_orm.record.snapshots import declaration_of
+from hbase_orm.ops import CreateTable, Operation
 from hbase_orm.session.engine import runtime_of
-from hbase_orm.testing.emptying import empty_tables, has_metadata, read_rows, tables_of
-from hbase_orm.testing.kept_namespaces import KeptNamespace
+from hbase_orm.testing.emptying import (
+    drop_added_tables,
+    empty_tables,
+    has_sequences,
+    tables_of,
+)
+from hbase_orm.testing.kept_namespaces import (
+    Kept,
+    KeptNamespace,
+    by_table_of,
+    is_too_old,
+    state_of,
+    tables_in,
+)
 from hbase_orm.testing.servers import RealHBase
 
 R = TypeVar("R")
@@ -48,6 +60,7 @@ class _TableSet:
         self._hbase = hbase
         self._models = models
         self._file = file
+        self._kept = Kept()
         self._engine: Engine | None = None
 
     @property
@@ -58,31 +71,57 @@ class _TableSet:
     def prepare(self) -> None:
         """Make the tables if they are not there, and empty them."""
         if self._engine is None:
-            self._engine = self._kept() or self._new()
-        empty_tables(self._engine)  # of what earlier tests wrote, however they ended
+            self._engine = self._of_last_run() or self._new()
+        try:
+            empty_tables(self._engine)  # of what earlier tests wrote, however they ended
+        except TableDisabledError:
+            engine, self._engine = self._engine, None
+            engine.close()
+            self._hbase.drop_namespace(self.name)
+            self._engine = self._new()
 
     def close(self) -> None:
         """Drop the tables, unless the next run uses them."""
-        if self._engine is not None:
-            self._engine.close()
-            self._engine = None
+        engine, self._engine = self._engine, None
+        with ExitStack() as cleanups:
+            if self._file is not None:
+                cleanups.callback(self._file.unlock)
+            if engine is None:
+                return
             if self._file is None:
-                self._hbase.drop_namespace(self.name)
-        if self._file is not None:
-            self._file.unlock()
+                cleanups.callback(self._hbase.drop_namespace, self.name)
+            cleanups.callback(engine.close)
+            if self._file is not None:
+                self._keep(engine, self._file)
 
-    def _kept(self) -> Engine | None:
-        """Return an engine for the tables of the run before, if they are as models declare.
+    def _keep(self, engine: Engine, file: KeptNamespace) -> None:
+        """Drop the tables that tests have added; say that the others are as they were made."""
+        added = set(tables_of(engine)) - tables_in(self._kept.state)
+        drop_added_tables(engine, (name for name in added if not has_sequences(name)))
+        if state_of(engine, self._models, self._kept.state) == self._kept.state:
+            file.write(self._kept)
 
-        If they are not, drop them.
+    def _of_last_run(self) -> Engine | None:
+        """Return an engine for the tables of the last run, if they are as the models declare.
+
+        If they are not, or if that run did not end, they are dropped.
         """
-        if self._file is None:
+        kept = Kept() if self._file is None else self._file.read()
+        if self._file is None or not kept.name:
             return None
-        self.name, state = self._file.read()
-        if not self.name:
-            return None
+        self.name = kept.name
         engine = connect(self.url)
-        if state and state == _state_of(engine, self._models):
+        try:
+            is_unchanged = (
+                bool(kept.state)
+                and not is_too_old(kept)
+                and state_of(engine, self._models, kept.state) == kept.state
+            )
+        except BaseException:
+            engine.close()
+            raise
+        if is_unchanged:
+            self._use(self._file, kept)
             return engine
         engine.close()
         self._hbase.drop_namespace(self.name)
@@ -90,18 +129,25 @@ class _TableSet:
 
     def _new(self) -> Engine:
         self.name = f"n{uuid.uuid4().hex[:12]}"
+        kept = Kept(self.name, made_at=time.time())
         if self._file is not None:
-            self._file.write(self.name)  # so that the next run drops what a killed run has made
+            self._use(self._file, kept)
         engine = connect(self.url)
         try:
             create_tables(engine, self._models)
+            if self._file is not None:
+                self._kept = kept._replace(state=state_of(engine, self._models))
         except BaseException:
-            engine.close()
-            self._hbase.drop_namespace(self.name)
+            with ExitStack() as cleanups:
+                cleanups.callback(self._hbase.drop_namespace, self.name)
+                cleanups.callback(engine.close)
             raise
-        if self._file is not None:
-            self._file.write(self.name, _state_of(engine, self._models))
         return engine
+
+    def _use(self, file: KeptNamespace, kept: Kept) -> None:
+        """Begin to use a namespace: unless this run ends and says so, its state is unknown."""
+        self._kept = kept
+        file.write(kept._replace(state={}))
 
 
 class _SetsInTurn:
@@ -131,9 +177,11 @@ class _SetsInTurn:
 
     def close(self) -> None:
         """Drop the tables that are not kept; the thread has ended."""
-        used = [] if self._used is None else [self._used]
-        for each in (*used, *(tables for tables, _ in self._prepared)):
-            each.close()
+        with ExitStack() as cleanups:
+            if self._used is not None:
+                cleanups.callback(self._used.close)
+            for tables, _ in self._prepared:
+                cleanups.callback(tables.close)
 
     def _prepare(self, tables: _TableSet) -> None:
         self._prepared.append((tables, self._thread.submit(tables.prepare)))
@@ -143,13 +191,16 @@ class ModelNamespaces:
     """The namespaces of this process: one for each collection of models that tests take, or two.
 
     Two folders of tests may have different models, also of tables with one name.
+
+    Attributes:
+        why_not_kept: Why tables are not kept, although the option is given; empty if they are.
     """
 
     def __init__(
         self,
         hbase: Callable[[], RealHBase],
         *,
-        folder: Path | None = None,
+        folder: Callable[[], Path | None] = lambda: None,
         reuses: bool = False,
         drops_kept: bool = False,
         worker: str = "",
@@ -158,13 +209,15 @@ class ModelNamespaces:
 
         Args:
             hbase: Returns the HBase of the tests; called for the first models.
-            folder: The folder of kept namespaces' files; None if there is none.
+            folder: Returns the folder of kept namespaces' files, or None if there is none; called
+                if one of the following options is given.
             reuses: Whether kept namespaces are used, and those of this run are kept.
-            drops_kept: Whether the kept namespaces are dropped first.
+            drops_kept: Whether the kept namespaces are dropped, and none are kept.
             worker: The name of this process among those of pytest-xdist.
         """
+        self.why_not_kept = ""
         self._find_hbase = hbase
-        self._folder = folder
+        self._find_folder = folder
         self._reuses = reuses
         self._drops_kept = drops_kept
         self._worker = worker
@@ -174,6 +227,26 @@ class ModelNamespaces:
     @cached_property
     def _hbase(self) -> RealHBase:
         return self._find_hbase()
+
+    @cached_property
+    def _folder(self) -> Path | None:
+        """The folder of kept namespaces' files; None if there are none, or must be none."""
+        if not (self._reuses or self._drops_kept):
+            return None
+        if self._hbase.source != "url":
+            self.why_not_kept = "only those on a server that HBASE_ORM_TEST_URL names are"
+            return None
+        try:
+            folder = self._find_folder()
+        except OSError as error:
+            self.why_not_kept = f"pytest's cache cannot be written ({error})"
+            return None
+        if folder is None:
+            self.why_not_kept = "pytest has no cache"
+            return None
+        for file in KeptNamespace.on(folder, self._hbase.url):
+            self._drop_if_old(file)
+        return None if self._drops_kept else folder
 
     def next(self, models: Sequence[type[Model]]) -> str:
         """Return the URL of a namespace with the tables of models, which are empty.
@@ -188,67 +261,44 @@ class ModelNamespaces:
     def close(self) -> None:
         """Drop the namespaces with their tables, but not those that are kept."""
         self._thread.shutdown(cancel_futures=True)
-        for each in self._made.values():
-            each.close()
+        with ExitStack() as cleanups:
+            for each in self._made.values():
+                cleanups.callback(each.close)
 
     def _sets_of(self, models: tuple[type[Model], ...]) -> list[_TableSet]:
         hbase = self._hbase
-        files = self._files_of(models)
-        return [_TableSet(hbase, models, file) for file in files or (None,)]
+        return [_TableSet(hbase, models, file) for file in self._files_of(models) or (None,)]
 
-    def _files_of(self, models: Iterable[type[Model]]) -> list[KeptNamespace]:
+    def _files_of(self, models: Iterable[Any]) -> list[KeptNamespace]:
         """Return the files of two namespaces that are kept, locked; none if none are kept."""
-        hbase, folder = self._hbase, self._folder
-        if folder is None or hbase.source != "url":
+        folder = self._folder
+        if folder is None:
             return []
-        if self._drops_kept:
-            self._drops_kept = False
-            self._drop_kept_in(folder, hbase)
-        if not self._reuses:
-            return []
-        tables = sorted(f"{model.__schema__.table} {model.__qualname__}" for model in models)
+        names = sorted(f"{model.__module__}.{model.__qualname__}" for model in models)
         files = [
-            KeptNamespace.of(folder, hbase.url, self._worker, turn, *tables) for turn in ("0", "1")
+            KeptNamespace.of(folder, self._hbase.url, self._worker, turn, *names)
+            for turn in ("0", "1")
         ]
         locked = [file for file in files if file.lock()]
         if len(locked) == len(files):
             return files
+        self.why_not_kept = "another run uses those that were kept"
         for file in locked:
             file.unlock()
         return []
 
-    def _drop_kept_in(self, folder: Path, hbase: RealHBase) -> None:
-        """Drop the kept namespaces of this server that no other run, or process of it, uses."""
-        for file in KeptNamespace.on(folder, hbase.url):
-            if file.lock():
-                name, _ = file.read()
-                hbase.drop_namespace(name)
+    def _drop_if_old(self, file: KeptNamespace) -> None:
+        """Drop a kept namespace if all must be dropped, or it is too old, and no run uses it."""
+        if not file.lock():
+            return
+        with ExitStack() as cleanups:
+            cleanups.callback(file.unlock)
+            kept = file.read()
+            if self._drops_kept or is_too_old(kept):
+                if kept.name:
+                    file.write(kept._replace(state={}))
+                    self._hbase.drop_namespace(kept.name)
                 file.forget()
-                file.unlock()
-
-
-def _state_of(engine: Engine, models: Sequence[type[Model]]) -> str:
-    """Return a digest of what models declare, and of the tables of a namespace without their rows.
-
-    The tables are their names and descriptors, and what the catalog and the history of migrations
-    say of them.
-    """
-    by_table = _by_table(models)
-    declared = [
-        TableRecord("", declaration_of([model.__schema__ for model in by_table[table]])).encode()
-        for table in sorted(by_table)
-    ]
-    tables = sorted(tables_of(engine))
-    runtime = runtime_of(engine)
-    described = runtime.run_as_is(ask_all([DescribeTable(table) for table in tables]))
-    known = runtime.run_as_is(run_all(read_rows(table) for table in tables if has_metadata(table)))
-    cells = [
-        (row.key, column, row.cells[column].value)
-        for rows in known
-        for row in rows
-        for column in sorted(row.columns)
-    ]
-    return hashlib.sha256(repr((__version__, declared, described, cells)).encode()).hexdigest()
 
 
 class _WithoutSplits:
@@ -288,20 +338,9 @@ def create_tables(engine: Engine, models: Sequence[type[Model]]) -> None:
     Making, scanning and dropping a region takes milliseconds, and few rows need no more than one.
     Tables of periods that the first write creates are left out.
     """
-    first, *others = _by_table(models).values() or [[]]
+    first, *others = by_table_of(models).values() or [[]]
     runtime = runtime_of(engine)
     with runtime.diverted_to(_WithoutSplits(runtime.gateway)):
         engine.create_tables(*first)  # makes the namespace and the catalog for all
         with ThreadPoolExecutor(_THREADS) as pool:
             list(pool.map(lambda each: engine.create_tables(*each), others))
-
-
-def _by_table(models: Iterable[Any]) -> dict[str, list[type[Model]]]:
-    """Return the models of each table, without those whose tables are made by the first write."""
-    by_table: dict[str, list[type[Model]]] = {}
-    for model in models:
-        schema = getattr(model, "__schema__", None)  # what is no model is refused with the others
-        period = None if schema is None else schema.layout.table_period
-        if period is None or not period.is_made_by_writes:
-            by_table.setdefault("" if schema is None else schema.table, []).append(model)
-    return by_table

@@ -47,7 +47,7 @@ _MARKER = "hbase"
 _PLUGIN = "hbase-orm-run"
 _WORKER_INPUT = "hbase_orm_share"
 _REUSE_TABLES = "hbase_reuse_tables"
-_CREATE_TABLES = "hbase_create_tables"
+_DROP_TABLES = "hbase_drop_tables"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -61,10 +61,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "them again in the next run, unless they differ from the models",
     )
     group.addoption(
-        "--hbase-create-tables",
+        "--hbase-drop-tables",
         action="store_true",
-        dest=_CREATE_TABLES,
-        help="drop the tables that --hbase-reuse-tables has kept, and make them again",
+        dest=_DROP_TABLES,
+        help="drop the tables that --hbase-reuse-tables has kept, and keep none",
     )
 
 
@@ -89,6 +89,7 @@ class _Run:
         self.is_shown = False
         self.failed = False
         self.kept_log: Path | None = None
+        self.why_not_kept = ""
 
     @cached_property
     def share(self) -> Share:
@@ -189,6 +190,8 @@ class _Run:
             terminalreporter.write_line(f"hbase: {choice}")
         if self.kept_log:
             terminalreporter.write_line(f"hbase: the server's log is kept: {self.kept_log}")
+        if self.why_not_kept:
+            terminalreporter.write_line(f"hbase: tables are not kept: {self.why_not_kept}")
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_unconfigure(self) -> None:
@@ -268,12 +271,15 @@ def _hbase_namespaces(request: pytest.FixtureRequest) -> Iterator[ModelNamespace
     cache: pytest.Cache | None = getattr(config, "cache", None)
     namespaces = ModelNamespaces(
         lambda: request.getfixturevalue("hbase"),
-        folder=cache.mkdir("hbase-tables") if cache else None,
+        folder=lambda: cache.mkdir("hbase-tables") if cache else None,
         reuses=config.getoption(_REUSE_TABLES),
-        drops_kept=config.getoption(_CREATE_TABLES),
+        drops_kept=config.getoption(_DROP_TABLES),
         worker=os.environ.get("PYTEST_XDIST_WORKER", ""),
     )
     yield namespaces
+    run = config.pluginmanager.get_plugin(_PLUGIN)
+    assert isinstance(run, _Run)
+    run.why_not_kept = namespaces.why_not_kept
     namespaces.close()
 
 
