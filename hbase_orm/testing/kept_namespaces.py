@@ -37,7 +37,7 @@ class Kept(NamedTuple):
     Attributes:
         name: The name of the namespace; empty if there is none.
         state: What its tables were like when they were made; empty if a run began to use them, and
-            has not said that they are still so.
+            has not ended.
         made_at: When they were made, in seconds of the Unix epoch.
     """
 

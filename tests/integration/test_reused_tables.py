@@ -148,7 +148,16 @@ def test_tables_of_changed_models_are_made_again(
     assert namespaces() & (before | after) == after
 
 
-@pytest.mark.parametrize("change", ["drop", "disable", "truncate", "add a family", "damage"])
+@pytest.mark.parametrize(
+    "change",
+    [
+        "drop",
+        *(
+            pytest.param(each, marks=pytest.mark.soak)
+            for each in ("disable", "truncate", "add a family", "damage")
+        ),
+    ],
+)
 def test_tables_that_are_not_as_they_were_made_are_made_again(
     server: RealHBase, tmp_path: Path, change: str
 ) -> None:
@@ -189,7 +198,7 @@ def test_tables_that_tests_made_are_dropped_and_the_others_kept(
         assert again.sequence("orders")() == 1
 
 
-@pytest.mark.parametrize("age_s", [LONGEST_S + 60, -60.0])
+@pytest.mark.parametrize("age_s", [LONGEST_S + 60, pytest.param(-60.0, marks=pytest.mark.soak)])
 def test_tables_of_a_run_that_was_killed_and_old_ones_are_made_again(
     server: RealHBase, tmp_path: Path, namespaces: Callable[[], set[str]], age_s: float
 ) -> None:
