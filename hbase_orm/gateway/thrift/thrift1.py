@@ -25,7 +25,7 @@ from hbase_orm.gateway.thrift.answer_sizes import (
 )
 from hbase_orm.gateway.thrift.decoding.answers import LIST, STRUCT, Many, check_count
 from hbase_orm.gateway.thrift.decoding.incoming import GarbledAnswerError
-from hbase_orm.gateway.thrift.decoding.row_answers import read_rows
+from hbase_orm.gateway.thrift.decoding.row_answers import read_rows, usual_rows
 from hbase_orm.gateway.thrift.encoding.get_row import get_row_call
 from hbase_orm.gateway.thrift.encoding.put_rows import put_rows_call
 from hbase_orm.gateway.thrift.gateway import (
@@ -211,7 +211,7 @@ def _get_row(client: Any, operation: GetRows) -> Row | None:
         method, arguments = get_row_call(operation.table, key, operation.columns)
     except TypeError as exc:
         raise unsendable("getRow") from exc
-    rows: list[Row] = client.call_encoded(method, arguments, has_few_rows=True)
+    rows: list[Row] = client.call_encoded(method, arguments, usual=usual_rows)
     if not rows:
         return None
     if len(rows) > 1 or rows[0].key != key:

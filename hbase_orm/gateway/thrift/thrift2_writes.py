@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from hbase_orm.gateway.thrift.decoding.decoded import DecodedValue
+from hbase_orm.gateway.thrift.decoding.flag_answers import usual_flag
 from hbase_orm.gateway.thrift.decoding.incoming import GarbledAnswerError
+from hbase_orm.gateway.thrift.encoding.check_and_mutate import check_and_mutate_arguments
 from hbase_orm.gateway.thrift.encoding.put_stamped_rows import put_multiple_arguments
 from hbase_orm.gateway.thrift.gateway import table_bytes
 from hbase_orm.gateway.thrift.wire import HBASE2, unsendable
@@ -66,8 +68,16 @@ def _send_mutation(client: Any, table: bytes, mutation: RowMutation) -> None:
 
 def check_and_mutate(client: Any, operation: CheckAndMutate) -> bool:
     """Return whether a `CheckAndMutate` changed its row."""
+    is_applied: bool
+    if client.line.is_binary:
+        try:
+            arguments = check_and_mutate_arguments(operation, _OPERATORS[operation.operator])
+        except (TypeError, struct.error) as exc:
+            raise unsendable("checkAndMutate") from exc
+        is_applied = client.call_encoded("checkAndMutate", arguments, usual=usual_flag)
+        return is_applied
     column = column_ref(operation.column)
-    is_applied: bool = client.checkAndMutate(
+    is_applied = client.checkAndMutate(
         table_bytes(operation),
         operation.mutation.row,
         column.family,

@@ -21,9 +21,9 @@ from thriftpy2.transport import TBufferedTransport, TFramedTransport, TTransport
 from hbase_orm.errors import RejectedError
 from hbase_orm.gateway.thrift.answer_sizes import AnswerSizes
 from hbase_orm.gateway.thrift.deadline_socket import DeadlineSocket
+from hbase_orm.gateway.thrift.decoding.answers import AnswerReader
 from hbase_orm.gateway.thrift.decoding.incoming import Incoming
 from hbase_orm.gateway.thrift.decoding.protocols import READERS
-from hbase_orm.gateway.thrift.decoding.row_answers import usual_rows
 from hbase_orm.gateway.thrift.interfaces import HBASE1, HBASE2, NEEDED
 from hbase_orm.gateway.thrift.wire_style import WireStyle
 
@@ -61,6 +61,14 @@ OUT_OF_STEP = frozenset(
 
 _TRANSPORTS: dict[str, Any] = {"buffered": TBufferedTransport, "framed": TFramedTransport}
 _PROTOCOLS: dict[str, Any] = {"binary": TBinaryProtocol, "compact": TCompactProtocol}
+
+
+UsualAnswer = Callable[[AnswerReader, bytes], Any]
+"""A function that reads an answer of the usual form in one step.
+
+Its arguments are the reader, at the beginning of the answer, and the expected bytes of the answer
+before its result. It returns None for an answer of another form; then nothing of it was read.
+"""
 
 
 class Line:
@@ -125,7 +133,7 @@ class Line:
         return self._end(method, result)
 
     def exchange_encoded(
-        self, method: str, arguments: bytes, result: Any, *, has_few_rows: bool = False
+        self, method: str, arguments: bytes, result: Any, *, usual: UsualAnswer | None = None
     ) -> Any:
         """Send one request whose arguments are already encoded in the binary protocol.
 
@@ -135,7 +143,7 @@ class Line:
             method: The method.
             arguments: Its encoded arguments.
             result: The empty struct for the answer.
-            has_few_rows: Whether the answer is rows of Thrift1, which arrive at once as a rule.
+            usual: A function that reads an answer of the usual form in one step.
         """
         self._begin()
         head = _head(_BINARY_CALL, method) + _INT32.pack(self._sequence_id)
@@ -143,7 +151,7 @@ class Line:
             head = _INT32.pack(len(head) + len(arguments)) + head
         # Nothing waits in the transport's buffer: it is emptied with every request.
         self.socket.write(head + arguments)
-        return self._end(method, result, has_few_rows=has_few_rows)
+        return self._end(method, result, usual)
 
     def _begin(self) -> None:
         if not self.is_in_step:
@@ -153,9 +161,9 @@ class Line:
         self.is_in_step = False
         self._sequence_id = self._sequence_id % SEQUENCE_IDS + 1
 
-    def _end(self, method: str, result: Any, *, has_few_rows: bool = False) -> Any:
+    def _end(self, method: str, result: Any, usual: UsualAnswer | None = None) -> Any:
         self._incoming.begin()
-        if has_few_rows and self._took_rows(method, result):
+        if usual is not None and self._took_usual(method, result, usual):
             answer = result
         else:
             answer = self._receive(method, result)
@@ -198,14 +206,14 @@ class Line:
         made = TApplicationException() if kind == TMessageType.EXCEPTION else result
         return reader.read_struct(made)
 
-    def _took_rows(self, method: str, result: Any) -> bool:
+    def _took_usual(self, method: str, result: Any, usual: UsualAnswer) -> bool:
         """Read an answer of the usual form in one step; return whether it has this form.
 
         If not, nothing of it was read.
         """
         head = _head(_BINARY_REPLY, method) + _INT32.pack(self._sequence_id)
         self._incoming.need(1)
-        result.success = usual_rows(self._reader, head)
+        result.success = usual(self._reader, head)
         return result.success is not None
 
 
@@ -265,16 +273,16 @@ class CheckedClient:
         result_type = self._results.get(method) or getattr(service, f"{method}_result")
         return self._outcome(self.line.exchange(method, arguments, result_type()))
 
-    def call_encoded(self, method: str, arguments: bytes, *, has_few_rows: bool = False) -> Any:
+    def call_encoded(
+        self, method: str, arguments: bytes, *, usual: UsualAnswer | None = None
+    ) -> Any:
         """Call a method whose arguments are already encoded in the binary protocol.
 
-        `has_few_rows` means that the answer is rows of Thrift1, which arrive at once as a rule.
+        `usual` reads an answer of the usual form in one step, if it has arrived completely.
         """
         result = (self._results.get(method) or getattr(self._service, f"{method}_result"))()
         line = self.line
-        return self._outcome(
-            line.exchange_encoded(method, arguments, result, has_few_rows=has_few_rows)
-        )
+        return self._outcome(line.exchange_encoded(method, arguments, result, usual=usual))
 
     def _outcome(self, result: Any) -> Any:
         value = getattr(result, "success", None)
