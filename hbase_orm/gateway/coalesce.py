@@ -130,9 +130,17 @@ def _run_in_step(
 
 @dataclass(eq=False, slots=True)
 class _Request:
-    """A request of one protocol, with the expected size of the answer and with the result."""
+    """A request of one protocol.
+
+    Attributes:
+        operation: The request.
+        kind: The same for requests that may be joined; None for other requests.
+        expected_bytes: The expected size of the answer.
+        outcome: The result.
+    """
 
     operation: Operation[Any]
+    kind: Any
     expected_bytes: int = 0
     outcome: ProtocolResult[Any] = ProtocolResult()  # noqa: RUF009  # frozen
 
@@ -171,9 +179,18 @@ class _Member:
         self._send_unjoined(execute, unjoined)
 
     def _send_unjoined(self, execute: _Execute, unjoined: frozenset[str]) -> None:
-        while self.run.request is not None and _is_unjoined(self.run.request, unjoined):
-            self.requests[0].outcome = result_of_call(execute, self.run.request)
+        while self._is_unjoined(unjoined):
+            request = self.requests[0]
+            request.outcome = result_of_call(execute, request.operation)
             self._answer()
+
+    def _is_unjoined(self, unjoined: frozenset[str]) -> bool:
+        """Return whether the present request is sent separately and immediately."""
+        present = self.run.request
+        if present is None or isinstance(present, _OF_DRIVERS):
+            return False
+        is_excluded = isinstance(present, GetRows | MutateRows) and present.table in unjoined
+        return is_excluded or self.requests[0].kind is None
 
     def _answer(self) -> None:
         """Send the answers to the protocol.
@@ -201,7 +218,7 @@ class _Member:
             self.outcome = ProtocolResult(self.run.result)
             return
         operations = request.operations if isinstance(request, Together) else (request,)
-        self.requests = [_Request(each, self.expected_bytes) for each in operations]
+        self.requests = [_Request(each, _kind(each), self.expected_bytes) for each in operations]
 
 
 @dataclass(eq=False, slots=True)
@@ -259,7 +276,7 @@ def _joined_requests(requests: Iterable[_Request], sizes: ReadSizes) -> list[_Jo
     joined: list[_JoinedRequest] = []
     with_room: dict[Any, _JoinedRequest] = {}
     for each in requests:
-        kind = _kind(each.operation)
+        kind = each.kind
         rows, size_bytes = set(_rows(each.operation)), _size_bytes(each, sizes)
         place = with_room.get(kind) if kind is not None else None
         if place is None or not place.has_room(rows, size_bytes):
@@ -285,13 +302,6 @@ def _size_bytes(request: _Request, sizes: ReadSizes) -> int:
             for put in each.puts
         )
     return 0
-
-
-def _is_unjoined(operation: Operation[Any], unjoined: frozenset[str]) -> bool:
-    if isinstance(operation, _OF_DRIVERS):
-        return False
-    is_excluded = isinstance(operation, GetRows | MutateRows) and operation.table in unjoined
-    return is_excluded or _kind(operation) is None
 
 
 def _kind(operation: Operation[Any]) -> Any:

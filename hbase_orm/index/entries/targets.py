@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 
 from hbase_orm.errors import CodecError, ConfigurationError, RowKeyError, ValidationError
@@ -245,6 +246,7 @@ class GuardedTable:
         return with_guard(self.existence_columns | self.indexed_columns | touched)
 
 
+@lru_cache(maxsize=1024)
 def with_guard(columns: frozenset[bytes]) -> tuple[bytes, ...]:
     """Return the columns to read: `columns` and the column of the guard.
 

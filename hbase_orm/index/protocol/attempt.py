@@ -7,7 +7,7 @@ timestamp, a row mutation with the new guard, and the row's entries before and a
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Final
@@ -323,11 +323,13 @@ def guard_changes(guard: GuardCell) -> tuple[tuple[Delete, ...], tuple[Put, ...]
     return (), (put,)
 
 
-def entry_puts(entries: Iterable[Entry], timestamp_ms: int) -> tuple[MutateRows, ...]:
+def entry_puts(entries: Collection[Entry], timestamp_ms: int) -> tuple[MutateRows, ...]:
     """Return the puts of index entries, one batch for each index table; claims are left out.
 
     Entries of a covering index are put unverified, because the row does not have the values yet.
     """
+    if not entries:
+        return ()
     puts = {
         EntryKind.PLAIN: (Put(ENTRY_COLUMN, b"", timestamp_ms),),
         EntryKind.COVERING: (Put(ENTRY_COLUMN, UNVERIFIED, timestamp_ms),),
@@ -339,8 +341,10 @@ def entry_puts(entries: Iterable[Entry], timestamp_ms: int) -> tuple[MutateRows,
     )
 
 
-def dead_entry_deletes(entries: Iterable[Entry], timestamp_ms: int) -> tuple[MutateRows, ...]:
+def dead_entry_deletes(entries: Collection[Entry], timestamp_ms: int) -> tuple[MutateRows, ...]:
     """Return the deletes of stale entries; they delete no cells after `timestamp_ms` (R6)."""
+    if not entries:
+        return ()
     deletes = {
         EntryKind.PLAIN: (Delete(ENTRY_COLUMN, timestamp_ms),),
         EntryKind.COVERING: (Delete(ENTRY_FAMILY, timestamp_ms),),
