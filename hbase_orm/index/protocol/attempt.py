@@ -7,7 +7,7 @@ timestamp, a row mutation with the new guard, and the row's entries before and a
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Final
@@ -323,36 +323,31 @@ def guard_changes(guard: GuardCell) -> tuple[tuple[Delete, ...], tuple[Put, ...]
     return (), (put,)
 
 
-def entry_puts(entries: Collection[Entry], timestamp_ms: int) -> tuple[MutateRows, ...]:
+_PUT_VALUES: Final = {EntryKind.PLAIN: b"", EntryKind.COVERING: UNVERIFIED}
+"""What is put into an entry before its row changes, by the kind of the entry."""
+
+_DEAD_COLUMNS: Final = {EntryKind.PLAIN: ENTRY_COLUMN, EntryKind.COVERING: ENTRY_FAMILY}
+"""What is deleted of a stale entry, by its kind."""
+
+
+def entry_puts(entries: Iterable[Entry], timestamp_ms: int) -> tuple[MutateRows, ...]:
     """Return the puts of index entries, one batch for each index table; claims are left out.
 
     Entries of a covering index are put unverified, because the row does not have the values yet.
     """
-    if not entries:
-        return ()
-    puts = {
-        EntryKind.PLAIN: (Put(ENTRY_COLUMN, b"", timestamp_ms),),
-        EntryKind.COVERING: (Put(ENTRY_COLUMN, UNVERIFIED, timestamp_ms),),
-    }
     return by_table(
-        (entry, RowMutation(entry.key, puts=puts[entry.kind]))
+        (entry, RowMutation(entry.key, puts=(Put(ENTRY_COLUMN, value, timestamp_ms),)))
         for entry in sorted(entries)
-        if entry.kind in puts
+        if (value := _PUT_VALUES.get(entry.kind)) is not None
     )
 
 
-def dead_entry_deletes(entries: Collection[Entry], timestamp_ms: int) -> tuple[MutateRows, ...]:
+def dead_entry_deletes(entries: Iterable[Entry], timestamp_ms: int) -> tuple[MutateRows, ...]:
     """Return the deletes of stale entries; they delete no cells after `timestamp_ms` (R6)."""
-    if not entries:
-        return ()
-    deletes = {
-        EntryKind.PLAIN: (Delete(ENTRY_COLUMN, timestamp_ms),),
-        EntryKind.COVERING: (Delete(ENTRY_FAMILY, timestamp_ms),),
-    }
     return by_table(
-        (entry, RowMutation(entry.key, deletes=deletes[entry.kind]))
+        (entry, RowMutation(entry.key, deletes=(Delete(dead, timestamp_ms),)))
         for entry in sorted(entries)
-        if entry.kind in deletes
+        if (dead := _DEAD_COLUMNS.get(entry.kind)) is not None
     )
 
 
