@@ -187,7 +187,8 @@ class _Member:
     def _is_unjoined(self, unjoined: frozenset[str]) -> bool:
         """Return whether the present request is sent separately and immediately."""
         present = self.run.request
-        if present is None or isinstance(present, _OF_DRIVERS):
+        # After an interrupt, there may be a request here that is not among `requests`.
+        if present is None or not self.requests or isinstance(present, _OF_DRIVERS):
             return False
         is_excluded = isinstance(present, GetRows | MutateRows) and present.table in unjoined
         return is_excluded or self.requests[0].kind is None

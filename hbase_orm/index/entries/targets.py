@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import lru_cache
@@ -246,12 +247,16 @@ class GuardedTable:
         return with_guard(self.existence_columns | self.indexed_columns | touched)
 
 
-@lru_cache(maxsize=1024)
-def with_guard(columns: frozenset[bytes]) -> tuple[bytes, ...]:
+def with_guard(columns: AbstractSet[bytes]) -> tuple[bytes, ...]:
     """Return the columns to read: `columns` and the column of the guard.
 
     If `columns` has a whole family, the single columns of this family are left out.
     """
+    return _with_guard(frozenset(columns))
+
+
+@lru_cache(maxsize=1024)
+def _with_guard(columns: frozenset[bytes]) -> tuple[bytes, ...]:
     families = {column for column in columns if b":" not in column}
     wanted = {c for c in columns if c in families or family_of(c) not in families}
     return (*sorted(wanted), GUARD_COLUMN)
