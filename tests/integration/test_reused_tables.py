@@ -87,7 +87,12 @@ def namespaces(hbase: RealHBase) -> Callable[[], set[str]]:
 
 
 @pytest.fixture(autouse=True)
-def drop_what_is_kept(tmp_path: Path, hbase: RealHBase) -> Iterator[None]:
+def drop_what_is_kept(
+    tmp_path: Path, hbase: RealHBase, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[None]:
+    monkeypatch.setenv("HBASE_ORM_TEST_URL", hbase.url)  # for the runs of pytest in these tests
+    for name in ("REQUIRE_HBASE", "REQUIRE_DOCKER"):
+        monkeypatch.delenv(f"HBASE_ORM_{name}", raising=False)
     yield
     for file in tmp_path.rglob("*.json"):
         hbase.drop_namespace(json.loads(file.read_text())["name"])
@@ -280,14 +285,8 @@ TESTS = """
 
 
 def test_options_of_pytest_say_whether_tables_stay(
-    pytester: pytest.Pytester,
-    hbase: RealHBase,
-    monkeypatch: pytest.MonkeyPatch,
-    namespaces: Callable[[], set[str]],
+    pytester: pytest.Pytester, namespaces: Callable[[], set[str]]
 ) -> None:
-    monkeypatch.setenv("HBASE_ORM_TEST_URL", hbase.url)
-    for name in ("REQUIRE_HBASE", "REQUIRE_DOCKER"):
-        monkeypatch.delenv(f"HBASE_ORM_{name}", raising=False)
     pytester.makepyfile(shop=SHOP, test_orders=TESTS)
     pytester.makeconftest(CONFTEST)
 
@@ -310,13 +309,8 @@ def test_options_of_pytest_say_whether_tables_stay(
     ],
 )
 def test_without_a_cache_tables_are_not_kept(
-    pytester: pytest.Pytester,
-    hbase: RealHBase,
-    monkeypatch: pytest.MonkeyPatch,
-    option: str,
-    line: str,
+    pytester: pytest.Pytester, option: str, line: str
 ) -> None:
-    monkeypatch.setenv("HBASE_ORM_TEST_URL", hbase.url)
     pytester.makepyfile(shop=SHOP, test_orders=TESTS)
     pytester.makeconftest(CONFTEST)
     (pytester.path / "blocked").write_text("a file where the folder of the cache should be")
