@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager, suppress
 
@@ -69,11 +69,15 @@ def drop_namespace(url: str, namespace: str) -> None:
 def _forget(gateway: Gateway, namespace: str) -> None:
     """Delete the rows of the catalog about tables of a namespace."""
     own = Scan(CATALOG_TABLE, KeyRange.prefix(f"{namespace}{_SEPARATOR}".encode()))
-    family = CATALOG_COLUMN.partition(b":")[0]
     with suppress(TableNotFoundError):
         while rows := gateway.execute(ReadFirstRows(own, _MOST_ROWS)).rows:
-            deletes = (RowMutation(row.key, deletes=(Delete(family),)) for row in rows)
-            gateway.execute(MutateRows(CATALOG_TABLE, tuple(deletes)))
+            gateway.execute(forget_tables(row.key for row in rows))
+
+
+def forget_tables(keys: Iterable[bytes]) -> MutateRows:
+    """Return the request that deletes what the catalog says of tables, by their row keys in it."""
+    whole = (Delete(CATALOG_COLUMN.partition(b":")[0]),)
+    return MutateRows(CATALOG_TABLE, tuple(RowMutation(key, deletes=whole) for key in keys))
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from hbase_orm.gateway.base import Feature
-from hbase_orm.index.catalog.catalog import CATALOG_COLUMN, CATALOG_TABLE
+from hbase_orm.index.catalog.catalog import CATALOG_TABLE
 from hbase_orm.migrate.history import MIGRATIONS_TABLE
 from hbase_orm.numbering.sequence import SEQUENCES_TABLE
 from hbase_orm.ops import (
@@ -16,7 +16,6 @@ from hbase_orm.ops import (
     DropTable,
     FetchRows,
     ListTables,
-    MutateRow,
     MutateRows,
     OpenScanner,
     Protocol,
@@ -29,12 +28,12 @@ from hbase_orm.ops import (
     run_all,
 )
 from hbase_orm.session.engine import Engine, runtime_of
+from hbase_orm.testing.cleanup import forget_tables
 
 _METADATA: Final = frozenset({CATALOG_TABLE, MIGRATIONS_TABLE})
 _MOST_ROWS: Final = 2_000
 """Above this number of rows a table is truncated, which takes a second or more."""
 
-_CATALOG_FAMILY: Final = CATALOG_COLUMN.partition(b":")[0]
 _KEYS_ONLY: Final = b"KeyOnlyFilter()"
 _TIE_S: Final = 0.002
 """A put in the millisecond of a delete would be hidden by its tombstone."""
@@ -74,8 +73,7 @@ def drop_added_tables(engine: Engine, tables: Iterable[str]) -> None:
     runtime = runtime_of(engine)
     for table in tables:
         runtime.execute(DropTable(table))
-        forgotten = RowMutation(table.encode(), deletes=(Delete(_CATALOG_FAMILY),))
-        runtime.execute(MutateRow(CATALOG_TABLE, forgotten))
+        runtime.execute(forget_tables([table.encode()]))
 
 
 def _emptied(table: str, *, is_one_call: bool) -> Protocol[bool]:

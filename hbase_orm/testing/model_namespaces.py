@@ -74,10 +74,9 @@ class _TableSet:
             self._engine = self._of_last_run() or self._new()
         try:
             empty_tables(self._engine)  # of what earlier tests wrote, however they ended
-        except TableDisabledError:
+        except TableDisabledError:  # a test has left it so
             engine, self._engine = self._engine, None
-            engine.close()
-            self._hbase.drop_namespace(self.name)
+            self._discard(engine)
             self._engine = self._new()
 
     def close(self) -> None:
@@ -89,10 +88,16 @@ class _TableSet:
             if engine is None:
                 return
             if self._file is None:
-                cleanups.callback(self._hbase.drop_namespace, self.name)
+                self._discard(engine)
+                return
             cleanups.callback(engine.close)
-            if self._file is not None:
-                self._keep(engine, self._file)
+            self._keep(engine, self._file)
+
+    def _discard(self, engine: Engine) -> None:
+        """Close an engine, and drop the namespace even if that fails."""
+        with ExitStack() as cleanups:
+            cleanups.callback(self._hbase.drop_namespace, self.name)
+            cleanups.callback(engine.close)
 
     def _keep(self, engine: Engine, file: KeptNamespace) -> None:
         """Drop the tables that tests have added, and say that the run has ended.
@@ -113,19 +118,12 @@ class _TableSet:
             return None
         self.name = kept.name
         engine = connect(self.url)
-        try:
-            is_unchanged = (
-                bool(kept.state)
-                and not is_too_old(kept)
-                and state_of(engine, self._models, kept.state) == kept.state
-            )
-        except BaseException:
-            engine.close()
-            raise
-        if is_unchanged:
-            self._use(self._file, kept)
-            return engine
-        engine.close()
+        with ExitStack() as unless_used:
+            unless_used.callback(engine.close)
+            if kept.state and state_of(engine, self._models, kept.state) == kept.state:
+                self._use(self._file, kept)
+                unless_used.pop_all()
+                return engine
         self._hbase.drop_namespace(self.name)
         return None
 
@@ -140,9 +138,7 @@ class _TableSet:
             if self._file is not None:
                 self._kept = kept._replace(state=state_of(engine, self._models))
         except BaseException:
-            with ExitStack() as cleanups:
-                cleanups.callback(self._hbase.drop_namespace, self.name)
-                cleanups.callback(engine.close)
+            self._discard(engine)
             raise
         return engine
 
@@ -233,10 +229,7 @@ class ModelNamespaces:
     @cached_property
     def _folder(self) -> Path | None:
         """The folder of kept namespaces' files; None if there are none, or must be none."""
-        if not (self._reuses or self._drops_kept):
-            return None
-        if self._hbase.source != "url":
-            self.why_not_kept = "only those on a server that HBASE_ORM_TEST_URL names are"
+        if not (self._reuses or self._drops_kept) or self._hbase.source != "url":
             return None
         try:
             folder = self._find_folder()

@@ -265,7 +265,9 @@ def hbase_models() -> Sequence[type[Model]]:
 
 @pytest.fixture(scope="session")
 def _hbase_namespaces(request: pytest.FixtureRequest) -> Iterator[ModelNamespaces]:
-    from hbase_orm.testing.model_namespaces import ModelNamespaces  # noqa: PLC0415  # see below
+    from hbase_orm.testing.model_namespaces import (  # noqa: PLC0415  # only where a test needs it
+        ModelNamespaces,
+    )
 
     config = request.config
     cache: pytest.Cache | None = getattr(config, "cache", None)

@@ -20,6 +20,9 @@ from hbase_orm.ops import CheckAndMutate, Delete, Put, RowMutation
 PROTOCOLS: Any = thriftpy2.protocol
 TRANSPORTS: Any = thriftpy2.transport
 
+TEXT: Any = "text"
+"""A value of a wrong type."""
+
 values = st.one_of(st.binary(max_size=3), st.just(b"x" * 5_000))
 columns = st.sampled_from((b"d:a", b"d:", b"_:g", b"e:" + b"long" * 40, b"d:a:b"))
 stamps = st.one_of(st.none(), st.integers(-(2**63), 2**63 - 1))
@@ -74,11 +77,11 @@ def test_the_bytes_are_those_of_thriftpy2(request: CheckAndMutate) -> None:
 @pytest.mark.parametrize(
     "mutation",
     [
-        RowMutation(b"r", (Put(b"d:a", "text"),)),  # type: ignore[arg-type]
+        RowMutation(b"r", (Put(b"d:a", TEXT),)),
         RowMutation(b"r", (Put(b"d:a", b"1", 2**63),)),
-        RowMutation(b"r", (Put(b"d:a", b"1", "1"),)),  # type: ignore[arg-type]
+        RowMutation(b"r", (Put(b"d:a", b"1", TEXT),)),
         RowMutation(b"r", (), (Delete(b"d:a", 2**63),)),
-        RowMutation("r", (Put(b"d:a", b"1"),)),  # type: ignore[arg-type]
+        RowMutation(TEXT, (Put(b"d:a", b"1"),)),
     ],
 )
 def test_what_cannot_be_encoded_raises_an_error(mutation: RowMutation) -> None:
